@@ -9,7 +9,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 20s
 
 # Tests and linters compile everything once, without the profiles by which builds and benchmarks are optimised.
-test reproducible race e2e-gateways lint fuzz differential evm mutants bash crash simulate borders cost mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
+test reproducible release-targets race e2e-gateways lint fuzz differential evm mutants bash crash retention simulate borders cost mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
 
 .PHONY: help
 help: ## this list
@@ -27,6 +27,10 @@ release: ## archives for four platforms, bills of materials, a container image a
 .PHONY: reproducible
 reproducible: ## build one target of a release twice, each time with an empty build cache, and compare (also warm, in test)
 	$(GO) test ./cmd/release -run TestReproducible -cold -count 1 -v -timeout 1h
+
+.PHONY: release-targets
+release-targets: ## build the archives for Darwin, which the tests of every change leave out
+	$(GO) test ./cmd/release -run TestOtherTargets -every-target -count 1 -v -timeout 1h
 
 .PHONY: run
 run: build ## make keys and an example policy where there are none, start the service, print what to paste; RPC_URL=… sets a node
@@ -62,7 +66,7 @@ golden: ## rewrite the golden files from what the code does now; read the diff
 	$(GO) test ./runtime/hook/... -run TestDocs -rewrite
 	$(GO) test ./httpd/mcpproxy -run TestPage -rewrite
 	$(GO) test ./grammar ./vm ./compiler ./runtime/intent ./httpd -rewrite
-	$(GO) test . -run 'TestSpecification|TestPictures' -rewrite
+	$(GO) test . -run 'TestSpecification|TestPictures|TestArchitecture' -rewrite
 	$(GO) test ./httpd/e2e -run TestAPIPage -rewrite
 
 .PHONY: fuzz
@@ -82,6 +86,13 @@ WRITES ?= 10000
 .PHONY: evm
 evm: ## attack the gateways with WRITES generated transactions and operations (10,000), executed by a real EVM
 	$(GO) test ./fuzz/evm -run TestAttack -plans $(WRITES) -v -count 1 -timeout 0
+
+# How many requests the conformance kit holds the service to.
+CASES ?= 100000
+
+.PHONY: conform
+conform: ## hold the service to the oracle over HTTP, by CASES generated requests (100,000) at all levels
+	$(GO) test ./fuzz/conform -run TestConforms -cases $(CASES) -v -count 1 -timeout 0
 
 .PHONY: mutants
 mutants: ## faults planted in compiler, gateways and budgets, each of which the differential run, the attack or a test has to catch
@@ -139,6 +150,12 @@ bench-worst: build ## attack a hosted service in a control group of 1 GiB in eve
 crash: ## kill the service KILLS times (200) under mixed load, and hold what is left against what clients were told
 	BAILIFF_KILLS=$(KILLS) $(GO) test ./httpd/e2e -run TestKillEverything -count 1 -v -timeout 1h
 
+.PHONY: retention
+retention: ## drop old events for 30 simulated days and for a fast one, and kill that 20 times at each step
+	$(GO) test ./runtime/retention -run TestDays -count 1 -v -timeout 2h -args -rate 10 -days 30 -last 24h
+	$(GO) test ./runtime/retention -run TestDays -count 1 -v -timeout 4h -args -rate 1000 -days 24 -last 1h
+	$(GO) test ./runtime/retention -run TestKills -count 1 -v -timeout 1h -args -kills 20
+
 # A seed of one world, whose history is printed; without one, WORLDS worlds of fresh seeds, each of STEPS steps.
 WORLDS ?= 50000
 STEPS ?= 200
@@ -183,7 +200,7 @@ reload: ## SIGHUP under load with RELOADS good policies (200), each followed by 
 	$(GO) test ./httpd/e2e -run TestReload -reloads $(RELOADS) -v -count 1 -timeout 0
 
 .PHONY: nightly
-nightly: reproducible race reload differential evm mutants bash crash simulate borders hosts mcp-conformance ## what takes too long for every change
+nightly: reproducible release-targets race reload differential conform evm mutants bash crash retention simulate borders cost hosts mcp-conformance ## what takes too long for every change
 	$(MAKE) fuzz FUZZTIME=10m
 	$(MAKE) bench bench-http bench-mcp bench-console
 	$(MAKE) bench-worst WORST="-each 5m -floors"

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.yaml.in/yaml/v3"
+
 	"bailiff/compiler"
 	"bailiff/compiler/lint"
 	"bailiff/fuzz/kit/blocks"
@@ -180,7 +182,12 @@ func blockFaults(b blocks.Block) (faults []string) {
 				fault("%v", err)
 			}
 		}
-	case "sh": // cmd/bailiff: TestDocuments looks for commands, flags and settings that do not exist
+	case "yaml": // of other products' configurations
+		var parsed any
+		if err := yaml.Unmarshal([]byte(b.Text), &parsed); err != nil {
+			fault("%v", err)
+		}
+	case "sh": // cmd/bailiff: TestPages runs what one machine can, and TestDocuments looks for commands, flags and settings that do not exist
 		check := exec.Command("bash", "-n")
 		check.Stdin = strings.NewReader(b.Text)
 		if output, err := check.CombinedOutput(); err != nil {
@@ -212,7 +219,7 @@ func TestBlocks(t *testing.T) {
 		}
 	}
 	for _, wrong := range []blocks.Block{
-		{Language: "json", Text: "{"}, {Page: "api.md", Language: "json", Note: "intent", Text: `{"framework": "custom"}`}, {Language: "sh", Text: "if true\n"}, {Language: "text", Text: "anything"}, {Language: "perl"},
+		{Language: "json", Text: "{"}, {Page: "api.md", Language: "json", Note: "intent", Text: `{"framework": "custom"}`}, {Language: "sh", Text: "if true\n"}, {Language: "text", Text: "anything"}, {Language: "perl"}, {Language: "yaml", Text: "a: [b"},
 		{Language: "warranty", Text: "version: 2.4.0\n\n## tool_cals\nallowed: bash\n"}, {Language: "warranty", Text: "## evm\nmax_transaction_eth: x\n"},
 	} {
 		if len(blockFaults(wrong)) == 0 {

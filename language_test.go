@@ -1,6 +1,9 @@
 package bailiff_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"maps"
 	"os"
 	"path/filepath"
@@ -32,25 +35,21 @@ var plainNo = regexp.MustCompile(`(?i)\bthere (is|are|was|were) no\b`)
 
 // tolerated are the counts of folders and documents that are above the limits, in the order of figures. They may only fall.
 var tolerated = map[string][]int{
-	"bench":                    {4, 24, 0, 7},
-	"cmd":                      {0, 93, 0, 0},
-	"compiler":                 {0, 62, 0, 18},
-	"docs/answers.md":          {0, 10, 2, 8},
-	"CHANGELOG.md":             {2, 6, 0, 0},
-	"docs/choices.md":          {14, 15, 3, 0},
-	"docs/conformance.md":      {4, 16, 0, 0},
-	"docs/diagnostics.md":      {27, 98, 2, 0},
-	"docs/error-codes.md":      {0, 3, 0, 0},
-	"docs/policy-reference.md": {15, 5, 1, 0},
-	"fuzz":                     {28, 86, 15, 17},
-	"grammar":                  {2, 14, 0, 13},
-	"httpd":                    {0, 127, 0, 0},
-	"runtime":                  {0, 264, 0, 44},
-	"tests in the root":        {0, 2, 0, 0},
-	"vm":                       {0, 56, 0, 23},
+	"bench":               {4, 24, 0, 7},
+	"cmd":                 {0, 93, 0, 0},
+	"compiler":            {0, 62, 0, 18},
+	"CHANGELOG.md":        {2, 6, 0, 0},
+	"docs/choices.md":     {14, 15, 3, 0},
+	"docs/conformance.md": {4, 16, 0, 0},
+	"fuzz":                {28, 86, 15, 17},
+	"grammar":             {2, 14, 0, 13},
+	"httpd":               {0, 127, 0, 0},
+	"runtime":             {0, 214, 0, 44},
+	"tests in the root":   {0, 2, 0, 0},
+	"vm":                  {0, 56, 0, 23},
 }
 
-// prose returns the words that the project says, by where it says them: the comments of each folder at the top, and each
+// prose returns the words that the project says, by where it says them: the comments and the messages of each folder at the top, and each
 // document outside of code blocks.
 func prose(t *testing.T) map[string]string {
 	t.Helper()
@@ -68,6 +67,9 @@ func prose(t *testing.T) map[string]string {
 		}
 		for _, group := range s.file.Comments {
 			say(top, group.Text())
+		}
+		for _, message := range messages(s) {
+			say("messages of "+top, message)
 		}
 	}
 	pages, err := filepath.Glob("docs/*.md")
@@ -94,6 +96,24 @@ func prose(t *testing.T) map[string]string {
 		whole[where] = text.String()
 	}
 	return whole
+}
+
+// spoken are the folders whose texts users read. The others test and measure.
+var spoken = []string{"cmd", "compiler", "grammar", "httpd", "runtime", "vm"}
+
+// messages returns the string literals of a production file.
+func messages(s source) (all []string) {
+	top, _, _ := strings.Cut(s.path, "/")
+	if !slices.Contains(spoken, top) || strings.HasSuffix(s.path, "_test.go") {
+		return nil
+	}
+	ast.Inspect(s.file, func(node ast.Node) bool {
+		if literal, ok := node.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+			all = append(all, literal.Value)
+		}
+		return true
+	})
+	return all
 }
 
 // countFigures returns how often a text has each of figures, and how many words it has.
@@ -128,5 +148,16 @@ func TestFiguresAreFound(t *testing.T) {
 	counts, words := countFigures("What is allowed stands here, and nobody is no match; standard what")
 	if !slices.Equal(counts, []int{1, 1, 1, 1}) || words != 12 {
 		t.Errorf("%v in %d words", counts, words)
+	}
+	const text = "package planted\n\n// nobody\nconst a = \"it is no file\"\n"
+	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := messages(source{path: "vm/planted.go", file: file}); !slices.Equal(got, []string{`"it is no file"`}) {
+		t.Errorf("planted messages: %q", got)
+	}
+	if got := messages(source{path: "vm/planted_test.go", file: file}); len(got) != 0 {
+		t.Errorf("messages of a test: %q", got)
 	}
 }

@@ -84,6 +84,40 @@ type Settings struct {
 	}
 }
 
+// firstYounger is the number of the first form of records that the page about upgrades names.
+const firstYounger = 25
+
+// TestUpgradingNamesRecords: somebody who goes back to an older release finds each kind of record that it may not know, by its number and its name.
+func TestUpgradingNamesRecords(t *testing.T) {
+	content, err := os.ReadFile("docs/upgrading.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range unnamedRecords(string(content), state.Descriptions()) {
+		t.Error(fault)
+	}
+	planted := []state.Description{{Number: 24, Event: "old.event"}, {Number: 45, Event: "webhook.changed"}, {Number: 45, Event: "key.created"}, {Number: 99, Event: "planted.event"}}
+	if got := unnamedRecords(string(content), planted); len(got) != 2 {
+		t.Errorf("planted: found %q, want 2", got)
+	}
+}
+
+// unnamedRecords returns the younger forms of records that no row of a page's table has by number and name.
+func unnamedRecords(page string, all []state.Description) (faults []string) {
+	for _, form := range all {
+		named := false
+		for line := range strings.Lines(page) {
+			cells := strings.Split(line, "|")
+			named = named || len(cells) == 5 && strings.Contains(cells[2], "`"+form.Event+"`") &&
+				slices.Contains(strings.Split(strings.TrimSpace(cells[1]), ", "), strconv.Itoa(int(form.Number)))
+		}
+		if form.Number >= firstYounger && !named {
+			faults = append(faults, fmt.Sprintf("docs/upgrading.md has no row for the records %d, `%s`; add what writes them", form.Number, form.Event))
+		}
+	}
+	return faults
+}
+
 // TestSpecificationLinks follows the links of the specification and of its table of tests: each leads to a page, and to a heading
 // of that page.
 func TestSpecificationLinks(t *testing.T) {

@@ -151,7 +151,7 @@ func checkKeyForm(c *frame.Checker, row *frame.Key, key *grammar.Key) bool {
 	switch {
 	case key.Scope != nil && (!row.TakesScope() || len(key.Segments) > 1):
 		c.Add(grammar.At(codes.KeyForm, key.Scope.Span, "key `%s` takes no scope here", frame.Shorten(row.Name)).
-			WithHint("a scope stands straight after `allow_only`, as in `allow_only[action=bash].metadata.team`"))
+			WithHint("write the scope directly after `allow_only`, as in `allow_only[action=bash].metadata.team`"))
 	case len(key.Words) > 0 && !row.TakesWords():
 		c.Add(grammar.At(codes.KeyForm, key.Words[0].Span, "key `%s` takes no word after its name", frame.Shorten(row.Name)).
 			WithHint("the colon follows the key at once"))
@@ -181,7 +181,7 @@ func checkValueForm(c *frame.Checker, row *frame.Key, entry *grammar.Entry) bool
 	isBlock := row.Type == frame.TypeChainMap
 	switch {
 	case isBlock && entry.Value != nil:
-		c.Add(grammar.At(codes.ValueForm, entry.Value.Span, "`%s` stands alone on its line", row.Name).
+		c.Add(grammar.At(codes.ValueForm, entry.Value.Span, "`%s` must be alone on its line", row.Name).
 			WithHint("write the chains below it, indented: `  \"8453\": wallet.transfer`"))
 	case !isBlock && len(entry.Block) > 0:
 		c.Add(grammar.At(codes.ValueForm, entry.Span, "`%s` has its value on its own line, not a block below it", frame.Shorten(entry.Key.Text)))
@@ -209,7 +209,7 @@ func enforcesNothing(c *frame.Checker) grammar.Diagnostic {
 	old := !c.File.Version.AtLeast(2, 0)
 	switch {
 	case p.MCP != nil:
-		return grammar.At(codes.EnforcesNothing, span, "this policy grants nothing: `blocked_tools` only narrows what is granted").
+		return grammar.At(codes.EnforcesNothing, span, "this policy grants nothing: `blocked_tools` only narrows a grant").
 			WithHint("add `allowed_servers` or `allowed_tools` to `## mcp`, or %s", strings.TrimPrefix(remedy, "add "))
 	case old && p.ExecutionLimits.Limits():
 		return grammar.At(codes.EnforcesNothing, span, "a limit on tool calls alone is not a policy of version %s", p.Version.Text).

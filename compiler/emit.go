@@ -9,6 +9,7 @@ import (
 	"bailiff/compiler/sections"
 	"bailiff/grammar"
 	"bailiff/vm"
+	"bailiff/vm/slot"
 	"bailiff/vm/slot/derived"
 )
 
@@ -119,8 +120,8 @@ func sameSteps(steps []frame.Step, a, b vm.Class) bool {
 // to it that no EVM list holds an MCP or model action.
 func classCases(e *frame.Emitter, labels [vm.Model + 1]vm.Label) []vm.Case {
 	cases := []vm.Case{
-		{Text: frame.MCPPrefix, Prefix: true, To: labels[vm.MCP]},
-		{Text: frame.ModelAction, To: labels[vm.Model]},
+		{Text: slot.MCPPrefix, Prefix: true, To: labels[vm.MCP]},
+		{Text: slot.ModelAction, To: labels[vm.Model]},
 	}
 	known := map[string]bool{}
 	add := func(action string) {
@@ -129,7 +130,7 @@ func classCases(e *frame.Emitter, labels [vm.Model + 1]vm.Label) []vm.Case {
 			cases = append(cases, vm.Case{Text: lower, To: labels[vm.EVM]})
 		}
 	}
-	for _, action := range frame.CoreEVMActions() {
+	for _, action := range slot.CoreEVMActions() {
 		add(action)
 	}
 	if evm := frame.Part[sections.EVM](e.Parts); evm != nil {

@@ -23,7 +23,7 @@ A policy begins with ` + "`version: X.Y.Z`" + `, which names the version of the 
 follow, each a heading ` + "`## name`" + ` and lines ` + "`key: value`" + `. Lists are divided by commas; single or double quotes protect a
 comma. A line whose first character is ` + "`#`" + ` is a comment.
 
-In the names of keys, what stands between ` + "`<` and `>`" + ` is chosen by the author of the policy. "Since" is the first version
+In the names of keys, the text between ` + "`<` and `>`" + ` is chosen by the author of the policy. "Since" is the first version
 of the format that has a key; an earlier one refuses it. Version 2.4 is Bailiff's own extension of the format, and so are
 the keys marked as such: other engines refuse them.
 

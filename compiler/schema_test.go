@@ -160,9 +160,9 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestCounterNames holds the counters of budgets to the names under which usage is kept.
+// TestCounterNames holds the counters of budgets to the names under which logs keep usage.
 func TestCounterNames(t *testing.T) {
-	if sections.KeySpend.Rule != frame.SpendCounter || sections.KeyTokens.Rule != frame.TokensCounter {
+	if sections.KeySpend.Rule != "execution_limits.max_model_spend_usd_per_task" || sections.KeyTokens.Rule != "execution_limits.max_model_tokens_per_task" {
 		t.Errorf("the counters are %s and %s", sections.KeySpend.Rule, sections.KeyTokens.Rule)
 	}
 }

@@ -225,7 +225,7 @@ func remedyForList(section, key string) string {
 	const otherwise = ", or divide what it governs among several keys, each with a policy of its own"
 	switch key {
 	case "file_write.blocked_paths", "file_read.blocked_paths", "blocked_paths":
-		return "block a folder in place of what lies below it, and write whole paths where they are known: names that may stand anywhere (`.env`, `~/x`) cost most" + otherwise
+		return "block a folder instead of the files below it, and write whole paths where they are known: names that match anywhere (`.env`, `~/x`) cost most" + otherwise
 	case "web_fetch.blocked_domains":
 		return "block a domain in place of its subdomains" + otherwise
 	case "email.allowed_recipients", "email.blocked_recipients":

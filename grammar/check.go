@@ -14,7 +14,7 @@ func (f *File) check(versionRefused bool) Diagnostics {
 	f.checkVersion(&found, versionRefused)
 	for _, entry := range f.Preamble {
 		if entry.Key.Text != versionKey && (f.Version != nil || !resemblesVersion(entry)) {
-			found.add(At(CodeNoSection, entry.Span, "this entry stands before the first section").
+			found.add(At(CodeNoSection, entry.Span, "this entry is before the first section").
 				WithHint("move it below the heading that it belongs to; a heading has two signs, `## name`"))
 		}
 		checkValue(entry, &found)
@@ -47,7 +47,7 @@ func (f *File) checkVersion(found *collector, refused bool) {
 			continue
 		case len(f.Preamble) == 0 || f.Preamble[0] != entry:
 			found.add(At(CodeLateVersion, entry.Span, "the version line must come first").
-				WithHint("only blank lines and comments may stand before it"))
+				WithHint("only blank lines and comments may come before it"))
 		}
 		f.readVersion(entry, found)
 	}
@@ -131,7 +131,7 @@ func (f *File) readVersion(entry *Entry, found *collector) {
 	value := entry.Value
 	if value == nil {
 		if len(entry.Block) > 0 { // else reported with all keys that have no value
-			found.add(At(CodeBadVersion, entry.Span, "a block is no version"))
+			found.add(At(CodeBadVersion, entry.Span, "a block is not a version"))
 		}
 		return
 	}
@@ -151,7 +151,7 @@ func (f *File) readVersion(entry *Entry, found *collector) {
 
 // notVersion reports what is no version. Where a part of one is there, the fix completes it.
 func notVersion(value *Value) Diagnostic {
-	d := At(CodeBadVersion, value.Span, "%s is no version", shown(value.Raw))
+	d := At(CodeBadVersion, value.Span, "%s is not a version", shown(value.Raw))
 	if meant, ok := meantVersion(value); ok {
 		return d.WithHint("write `%s`", meant).WithFix(value.Span, meant)
 	}
@@ -277,6 +277,6 @@ func checkValue(entry *Entry, found *collector) {
 func checkStrays(lines []*BlockLine, found *collector) {
 	for _, line := range lines {
 		found.add(At(CodeStrayBlockLine, line.Span, "a numeric line belongs into a block").
-			WithHint("put it below a key that stands alone on its line"))
+			WithHint("put it below a key that is alone on its line"))
 	}
 }

@@ -10,7 +10,7 @@ const (
 // The codes of this package. Codes are never used again for anything else.
 var (
 	CodeTooLarge = define("E1001", CodeInfo{Title: "the file is too large",
-		Explanation: "A policy has at most 256 KiB. The bound is checked before anything else looks at the text. Split what is governed over several keys, or shorten the lists.",
+		Explanation: "A policy has at most 256 KiB. The bound is checked before anything else looks at the text. Divide the actions among several API keys, or shorten the lists.",
 		Wrong:       exampleTools + "bash.blocked_commands: rm -rf, …\n",
 		Right:       exampleTools + "allowed: bash\nbash.blocked_commands: rm -rf\n"})
 
@@ -25,7 +25,7 @@ var (
 		Right:       exampleTools + "allowed: bash\nbash.blocked_commands: rm -rf\n"})
 
 	CodeByteOrderMark = define("E1004", CodeInfo{Title: "a byte-order mark", Fix: FixSafe,
-		Explanation: "The text is UTF-8 and needs no byte-order mark (U+FEFF). It is invisible, and programs differ in whether they skip it, so it is refused wherever it stands. Save the file as UTF-8 without one.",
+		Explanation: "The text is UTF-8 and needs no byte-order mark (U+FEFF). It is invisible, and programs differ in whether they skip it, so it is refused everywhere. Save the file as UTF-8 without one.",
 		Wrong:       "\uFEFF" + exampleTools + "allowed: bash\n",
 		Right:       exampleTools + "allowed: bash\n"})
 
@@ -35,7 +35,7 @@ var (
 		Right:       exampleTools + "allowed: bash\n"})
 
 	CodeInvalidUTF8 = define("E1006", CodeInfo{Title: "invalid UTF-8",
-		Explanation: "The bytes are not valid UTF-8, and replacing them would change what is signed. Save the file as UTF-8.",
+		Explanation: "The bytes are not valid UTF-8, and replacing them would change the signed text. Save the file as UTF-8.",
 		Wrong:       exampleVersion + "## custom\ndeny_string: caf" + "\xe9\n",
 		Right:       exampleVersion + "## custom\ndeny_string: café\n"})
 
@@ -65,7 +65,7 @@ var (
 		Right:       exampleTools + "allowed: bash\n"})
 
 	CodeLateVersion = define("E1014", CodeInfo{Title: "the version line is not the first",
-		Explanation: "Only blank lines and comments may stand before `version: X.Y.Z`, since it says how to read the rest.",
+		Explanation: "Only blank lines and comments may come before `version: X.Y.Z`, since it says how to read the rest.",
 		Wrong:       "## tool_calls\nversion: 2.1.0\nallowed: bash\n",
 		Right:       exampleTools + "allowed: bash\n"})
 
@@ -80,7 +80,7 @@ var (
 		Right:       exampleVersion + "## tool_calls\n<!-- shells -->\nallowed: bash\n"})
 
 	CodeStrayComment = define("E1022", CodeInfo{Title: "a comment that does not start its line",
-		Explanation: "`<!--` starts a comment only where it stands first on its line. Elsewhere, in a comment too, programs differ about it. Move the comment to its own line, or quote the value that is meant to hold these characters.",
+		Explanation: "`<!--` starts a comment only at the beginning of its line. Elsewhere, in a comment too, programs differ about it. Move the comment to its own line, or quote the value that is meant to hold these characters.",
 		Wrong:       exampleTools + "allowed: bash <!-- shells -->\n",
 		Right:       exampleVersion + "## tool_calls\n<!-- shells -->\nallowed: bash\n"})
 
@@ -100,7 +100,7 @@ var (
 		Right:       exampleTools + "allowed: bash\n"})
 
 	CodeIndentedHead = define("E1031", CodeInfo{Title: "an indented heading", Fix: FixSafe,
-		Explanation: "A section heading stands at the start of its line. Remove the white space before it.",
+		Explanation: "A section heading begins at the start of its line. Remove the white space before it.",
 		Wrong:       exampleVersion + "  ## tool_calls\nallowed: bash\n",
 		Right:       exampleTools + "allowed: bash\n"})
 
@@ -110,7 +110,7 @@ var (
 		Right:       exampleTools + "allowed: bash\n"})
 
 	CodeSecondSection = define("E1033", CodeInfo{Title: "a repeated section",
-		Explanation: "Each section stands once in a file, so that all its rules are seen together. Move the entries to the first one.",
+		Explanation: "Each section may occur once in a file, so that all its rules are seen together. Move the entries to the first one.",
 		Wrong:       exampleTools + "allowed: bash\n\n## tool_calls\nbash.blocked_commands: rm -rf\n",
 		Right:       exampleTools + "allowed: bash\nbash.blocked_commands: rm -rf\n"})
 
@@ -119,7 +119,7 @@ var (
 		Wrong:       exampleTools + "allowed: bash\n\n## soft_l\u0130mits\ndaily_tool_calls: 5\n",
 		Right:       exampleTools + "allowed: bash\n\n## soft_limits\ndaily_tool_calls: 5\n"})
 
-	CodeNotAnEntry = define("E1040", CodeInfo{Title: "a line that is no entry", Fix: FixSafe,
+	CodeNotAnEntry = define("E1040", CodeInfo{Title: "a line that is not an entry", Fix: FixSafe,
 		Explanation: "Every line is blank, a comment, a section heading or an entry `key: value`.",
 		Wrong:       exampleTools + "allow bash\n",
 		Right:       exampleTools + "allowed: bash\n"})
@@ -150,7 +150,7 @@ var (
 		Right:       exampleTools + "allowed: bash, web_fetch\n"})
 
 	CodeNoSection = define("E1046", CodeInfo{Title: "an entry outside a section",
-		Explanation: "Only the version line stands before the first section. Move the entry below the heading it belongs to.",
+		Explanation: "Only the version line may come before the first section. Move the entry below the heading it belongs to.",
 		Wrong:       "version: 2.1.0\nallowed: bash\n\n## tool_calls\n",
 		Right:       exampleTools + "allowed: bash\n"})
 
@@ -190,7 +190,7 @@ var (
 		Right:       exampleTools + "allowed: bash, web_fetch\n"})
 
 	CodeStrayBlockLine = define("E1054", CodeInfo{Title: "a numeric line outside a block", Fix: FixSafe,
-		Explanation: "A line such as `\"8453\": a, b` belongs, indented, below a key that stands alone on its line (`chain_actions:`).",
+		Explanation: "A line such as `\"8453\": a, b` belongs, indented, below a key that is alone on its line (`chain_actions:`).",
 		Wrong:       "version: 2.1.0\n\n## evm\nallowed_chains: 8453\n  \"8453\": wallet.transfer\nmax_transaction_eth: 0.5\n",
 		Right:       "version: 2.1.0\n\n## evm\nallowed_chains: 8453\nchain_actions:\n  \"8453\": wallet.transfer\nmax_transaction_eth: 0.5\n"})
 
@@ -210,7 +210,7 @@ var (
 		Right:       exampleTools + "allowed: bash, http\n"})
 
 	CodeSecondSigHead = define("E1060", CodeInfo{Title: "a second signature heading",
-		Explanation: "The line `## signature` divides what is signed from the signature, so exactly one may stand in the file, comments included.",
+		Explanation: "The line `## signature` separates the signed text from the signature, so a file may contain exactly one, comments included.",
 		Wrong:       exampleTools + "allowed: bash\n## signature\n## signature\n" + exampleSignature,
 		Right:       exampleTools + "allowed: bash\n## signature\n" + exampleSignature})
 
@@ -220,7 +220,7 @@ var (
 		Right:       exampleTools + "allowed: bash\n## signature\n" + exampleSignature})
 
 	CodeNoSignature = define("E1062", CodeInfo{Title: "the signature line is missing",
-		Explanation: "Straight after `## signature` stands one line `svc-sig: ` with the signature. Sign the policy again.",
+		Explanation: "The line directly after `## signature` is `svc-sig: ` and the signature. Sign the policy again.",
 		Wrong:       exampleTools + "allowed: bash\n## signature\n",
 		Right:       exampleTools + "allowed: bash\n## signature\n" + exampleSignature})
 
@@ -243,7 +243,7 @@ var (
 		Right:       exampleTools + "allowed: bash\n"})
 
 	CodeInvisible = define("W1002", CodeInfo{Title: "invisible characters",
-		Explanation: "Control, formatting and direction characters cannot be seen, and can make a rule look like another. In an entry they are an error unless they stand between quotes. Remove them unless a rule is about them.",
+		Explanation: "Control, formatting and direction characters cannot be seen, and can make a rule look like another. In an entry they are an error unless they are between quotes. Remove them unless a rule is about them.",
 		Wrong:       exampleVersion + "## custom\ndeny_if.metadata.team equals \"op" + "\u200bs\"\n",
 		Right:       exampleVersion + "## custom\ndeny_if.metadata.team equals ops\n"})
 

@@ -17,6 +17,9 @@ type CodeInfo struct {
 	Wrong, Right string
 
 	Fix FixKind
+
+	// AnyLine says that the line where it is found need not be of a key that exists.
+	AnyLine bool
 }
 
 // FixKind says whether a command mends findings of a code.

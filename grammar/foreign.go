@@ -119,7 +119,7 @@ func (s *scanner) frontMatter(l line) (lines []line, d Diagnostic, meant string,
 		kept = append(kept, strings.Replace(text, " = ", ": ", 1))
 	}
 	d = At(CodeForeignForm, Span{l.at, l.end}, "a policy cannot have front matter between lines of `%s`", mark).
-		WithHint("remove both lines of `%s`; the version line comes first, and what else stands between them can be a comment", mark)
+		WithHint("remove both lines of `%s`; the version line comes first, and other text between them can be a comment", mark)
 	return lines, d, strings.Join(kept, "\n"), true
 }
 

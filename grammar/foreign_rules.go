@@ -46,9 +46,9 @@ func (s *scanner) placeholderKeys(l line) (lines []line, d Diagnostic, meant str
 		"`%s` is a placeholder, not a value", mark)
 	instead := placeholders[strings.ToLower(match[1])]
 	if instead == "" {
-		return lines, d.WithHint("write what is meant in its place"), "", false
+		return lines, d.WithHint("write the intended value in its place"), "", false
 	}
-	return lines, d.WithHint("write what is meant in its place, in each of these lines, such as `%s`", strings.ReplaceAll(s.rest(l), mark, instead)), "", false
+	return lines, d.WithHint("write the intended value in its place, in each of these lines, such as `%s`", strings.ReplaceAll(s.rest(l), mark, instead)), "", false
 }
 
 // The beginnings of rules in other languages: Cedar, Rego and the statements of IAM.

@@ -127,7 +127,7 @@ func (s *scanner) scanHeading(l line) {
 	case name != "" && s.text[l.start:l.full] == "## "+name && !strings.ContainsAny(name, " \t"):
 		known = true // or is reported with the section
 	case l.at > l.start:
-		s.found.add(At(CodeIndentedHead, Span{l.start, l.end}, "a heading stands at the start of its line").
+		s.found.add(At(CodeIndentedHead, Span{l.start, l.end}, "a heading begins at the start of its line").
 			WithHint("remove the white space before it").WithFix(Span{l.start, l.at}, ""))
 	default:
 		s.refuseHeading(l, name, known)

@@ -40,7 +40,7 @@ func (s *scanner) refuseKey(k *keyScan) bool {
 	if s.text[k.at] == '.' || s.text[k.at] == ':' {
 		return s.refuse(At(CodeBadKey, span, "a name is missing here"))
 	}
-	return s.refuse(At(CodeBadKey, span, "%s cannot stand in a key", shown(s.text[span.Start:span.End])).
+	return s.refuse(At(CodeBadKey, span, "a key cannot contain %s", shown(s.text[span.Start:span.End])).
 		WithHint("a key has names of letters, digits and _ - @ $ / +, with single dots between, then perhaps words, then a colon"))
 }
 
@@ -74,7 +74,7 @@ func (s *scanner) refuseScope(span Span) bool {
 // refuseSpace reports the white space before a colon, and proposes to remove it if the colon is surely the
 // key's.
 func (s *scanner) refuseSpace(start, colon int, surely bool) bool {
-	d := At(CodeSpaceColon, Span{start, colon + 1}, "no space may stand before the colon of a key").
+	d := At(CodeSpaceColon, Span{start, colon + 1}, "a key must not have a space before its colon").
 		WithHint("remove the space; a value that begins with a colon must be quoted")
 	if next := s.byteAt(colon+1, len(s.text)); surely && isSign(next) {
 		sign := Span{start, colon + 2}
@@ -108,7 +108,7 @@ func (s *scanner) refuseBlockKey(l line, numberEnd int) bool {
 		return s.refuseLine(span)
 	case numberEnd > 0:
 		return s.refuse(At(CodeStrayBlockLine, span, "a numeric line belongs, indented, into a block").
-			WithHint("indent it below a key that stands alone on its line").WithFix(Span{l.at, l.at}, "  "))
+			WithHint("indent it below a key that is alone on its line").WithFix(Span{l.at, l.at}, "  "))
 	}
 	return s.refuse(At(CodeBadKey, span, "keys are not quoted").WithHint("remove the quotes"))
 }

@@ -98,7 +98,7 @@ func (s *scanner) refuseInline(at, itemEnd, end int) bool {
 // inlineComment reports the `#` at an offset, in or after the item that starts at another. What looks like a
 // comment is moved above its line, what looks like a word is quoted.
 func (s *scanner) inlineComment(sign, item, end int) Diagnostic {
-	d := At(CodeInlineComment, Span{sign, end}, "a comment must stand on its own line").
+	d := At(CodeInlineComment, Span{sign, end}, "a comment must be on its own line").
 		WithHint("move it above this line, or quote the value if the `#` belongs to it")
 	if s.byteAt(sign+1, end) == ' ' || sign > item {
 		start := strings.LastIndexByte(s.text[:sign], '\n') + 1

@@ -111,7 +111,7 @@ func findHeading(text []byte) (int, Diagnostics) {
 			first = start
 		case string(line) == signatureHeading:
 			found.add(At(CodeSecondSigHead, span, "a second `%s` line", signatureHeading).
-				WithHint("only one may stand in the file, comments included; rename or remove the other"))
+				WithHint("a file may contain only one, comments included; rename or remove the other"))
 		case resemblesHeading(line):
 			found.add(At(CodeOtherSigHead, span, "this resembles the signature heading, but is not spelt `%s`", signatureHeading).
 				WithHint("the heading is exactly `%s`, on a line of its own; say it in other words elsewhere", signatureHeading))

@@ -98,6 +98,15 @@ var adminRoutes = []struct {
 		}
 		reply(ctx, fasthttp.StatusOK)(s.admin.Backup(ctx, after))
 	}},
+	{"GET", "/backup/base", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
+		of, err := strconv.ParseUint(string(ctx.QueryArgs().Peek("of")), 10, 64)
+		at, bad := strconv.ParseInt(string(ctx.QueryArgs().Peek("at")), 10, 64)
+		if err != nil || bad != nil {
+			replyError(ctx, fasthttp.StatusBadRequest, "of has to be the LSN of a record, and at a number of bytes")
+			return
+		}
+		reply(ctx, fasthttp.StatusOK)(s.admin.BackupBase(ctx, of, at))
+	}},
 	{"GET", "/limits/", "", func(s *Admin, ctx *fasthttp.RequestCtx, id string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.Limits(ctx, id))
 	}},

@@ -13,13 +13,17 @@ import (
 )
 
 // writeFailure answers with an error body: on the routes that decide, one that says `DENIED`; on those of AuthZEN, a message alone;
-// on that of a hook, a denial as the hook's host reads it.
+// on that of a hook, a denial as the hook's host reads it; on those of Envoy, a 403.
 func writeFailure(ctx *fasthttp.RequestCtx, f *service.Failure) {
-	if string(pathOf(&ctx.Request.Header)) == claudeHookPath {
+	switch path := pathOf(&ctx.Request.Header); {
+	case string(path) == claudeHookPath:
 		writeHookDenial(ctx, f)
 		return
+	case ofEnvoy(path):
+		writeEnvoyDenial(ctx, denied, errcode.Lookup(f.Code).Code)
+		return
 	}
-	status, write := cmp.Or(f.HTTP, errcode.Lookup(f.Code).HTTP), AppendFailure
+	status, write := cmp.Or(f.HTTP, errcode.Lookup(f.Code).HTTP), appendBody
 	switch path := pathOf(&ctx.Request.Header); {
 	case decides(path):
 		write = AppendRefusal
@@ -36,9 +40,26 @@ func writeFailure(ctx *fasthttp.RequestCtx, f *service.Failure) {
 	}
 }
 
-// AppendFailure appends the JSON of an error body: status, error_code and message (decisions, section 3), with
+// writeEnvoyDenial writes an answer that Envoy shows to its client. Of the request, the policy and the key it says nothing.
+func writeEnvoyDenial(ctx *fasthttp.RequestCtx, status string, code errcode.Code) {
+	writeEnvoy(ctx, fasthttp.StatusForbidden)
+	body := jcs.AppendString([]byte(`{"status":`), status)
+	writeJSON(ctx, fasthttp.StatusForbidden, append(jcs.AppendString(append(body, `,"error_code":`...), string(code)), "}\n"...))
+}
+
+// writeEnvoy begins an answer. Envoy passes all headers of a denial on to its client by default, so that those of limits and
+// credentials go.
+func writeEnvoy(ctx *fasthttp.RequestCtx, status int) {
+	for _, name := range []string{"RateLimit-Policy", "RateLimit", fasthttp.HeaderRetryAfter, fasthttp.HeaderWWWAuthenticate} {
+		ctx.Response.Header.Del(name)
+	}
+	ctx.SetStatusCode(status)
+	ctx.Response.Header.SetCanonical(cacheControl, noStore)
+}
+
+// appendBody appends the JSON of an error body: status, error_code and message (decisions, section 3), with
 // the diagnostics of a policy or the faults of a request's body.
-func AppendFailure(dst []byte, f *service.Failure) []byte {
+func appendBody(dst []byte, f *service.Failure) []byte {
 	if f.HTTP == fasthttp.StatusUnauthorized {
 		return appendFailure(dst, unauthorized, f)
 	}
@@ -52,7 +73,7 @@ const unauthorized = "UNAUTHORIZED"
 // decision only where there is a policyHash, too (decisions, section 3).
 const denied = "DENIED"
 
-// AppendRefusal is AppendFailure for a request to decide on an intent: what the client can mend or repeat (a 4xx) has the
+// AppendRefusal is appendBody for a request to decide on an intent: what the client can mend or repeat (a 4xx) has the
 // status of a denial.
 func AppendRefusal(dst []byte, f *service.Failure) []byte {
 	info := errcode.Lookup(f.Code)
@@ -121,6 +142,11 @@ func writeJSON(ctx *fasthttp.RequestCtx, status int, body []byte) {
 	ctx.Response.SetBody(body)
 }
 
+// allowed reports whether the call's decision lets the action happen.
+func (c *call) allowed() bool {
+	return c.answer.HTTP == fasthttp.StatusOK && c.answer.Status == "ALLOWED"
+}
+
 // writeAnswer writes the call's decision.
 func (c *call) writeAnswer() {
 	c.SetStatusCode(c.answer.HTTP)
@@ -130,7 +156,7 @@ func (c *call) writeAnswer() {
 	c.Response.SetBody(c.output)
 }
 
-// AppendAnswer appends the JSON of a decision (specification, "Authorization response").
+// AppendAnswer appends the JSON of a decision (specification, authorize.2).
 func AppendAnswer(dst []byte, a *decision.Answer) []byte {
 	dst = jcs.AppendString(append(dst, `{"status":`...), a.Status)
 	dst = append(dst, `,"intent_attestation":`...)

@@ -3,6 +3,7 @@ package httpd
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"strconv"
 
 	"github.com/valyala/fasthttp"
@@ -41,7 +42,7 @@ func (s *Server) evaluate(c *call, read func([]byte) (*authzen.Request, error)) 
 	for i := range request.Evaluations {
 		want := c.call()
 		if i > 0 { // each decision has an id of its own, and the answer's fields tell what is left after the last
-			want.ID, want.RequestID = ledger.ID{}, ""
+			want.ID = ledger.ID{}
 			c.Response.Header.Del("RateLimit-Policy")
 			c.Response.Header.Del("RateLimit")
 		}
@@ -68,14 +69,19 @@ func (c *call) writeEvaluated() {
 // appendEvaluation decides one evaluation and appends its answer: the decision and, as its context, what POST /v1/authorize answers,
 // or why there is none.
 func (s *Server) appendEvaluation(c *call, dst []byte, evaluation *authzen.Evaluation, want decision.Call) (answer []byte, allowed bool) {
-	body, err := evaluation.Body()
-	if err != nil {
-		return appendEvaluationFault(dst, schemaFailure(err.Error())), false
+	fault := s.admitKey(c, c.key) // also for what can't be decided: a body may have a hundred of those
+	if fault == nil {
+		body, err := evaluation.Body()
+		if err != nil {
+			fault = schemaFailure(err.Error())
+		} else {
+			fault = s.config.Authority.Decide(context.Background(), c.key, body, want, &c.answer)
+		}
 	}
-	if fault := s.judge(c, body, want); fault != nil {
+	if fault != nil {
 		return appendEvaluationFault(dst, fault), false
 	}
-	allowed = c.answer.HTTP == fasthttp.StatusOK && c.answer.Status == "ALLOWED"
+	allowed = c.allowed()
 	dst = strconv.AppendBool(append(dst, `{"decision":`...), allowed)
 	return append(bytes.TrimSuffix(AppendAnswer(append(dst, `,"context":`...), &c.answer), []byte("\n")), '}'), allowed
 }

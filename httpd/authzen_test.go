@@ -1,11 +1,168 @@
 package httpd
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"bailiff/runtime/accounts"
+	"bailiff/runtime/authzen"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ratelimit"
 )
+
+type accessCase struct {
+	subject, properties, action, soft, resource, status string
+	want, other                                         bool
+}
+
+// fixture is the certification's scenario: an access request, its decision, and the one that the page's policy makes of it, where
+// that is another. Subjects and resources have the properties that the scenario sends.
+var fixture = []accessCase{
+	{"alice", "", "read", "", "record-1", "", true, false},
+	{"alice", "", "write", "", "record-1", "", true, false},
+	{"bob", "", "read", "", "record-1", "", true, false},
+	{"bob", "", "write", "", "record-1", "", false, false},
+	{"alice", "", "read", "", "record-1", "active", true, false},
+	{"alice", "", "write", "", "record-1", "active", true, false},
+	{"alice", "", "write", "", "record-2", "archived", false, false},
+	{"alice", "", "write", "", "record-1", "archived", false, false},
+	{"bob", "admin", "write", "", "record-2", "archived", true, true}, // denied: no rule takes a denial back
+	{"alice", "", "delete", "true", "record-1", "", true, false},
+	{"alice", "", "delete", "false", "record-1", "", false, false},
+}
+
+// TestFixture asks what the certification asks, one by one and at once, under the policy of docs/authzen.md. The context changes
+// nothing.
+func TestFixture(t *testing.T) {
+	page, err := os.ReadFile("../docs/authzen.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?s)```warranty\n(.*?)```").FindSubmatch(page)
+	if block == nil {
+		t.Fatal("docs/authzen.md has no policy")
+	}
+	w := newWorld(t)
+	w.serve(w.config(w.authority(string(block[1]), false)))
+	w.createKey("agent", accounts.NewKey{Scopes: []string{"authorize"}})
+	var all []string
+	for _, c := range fixture {
+		one := c.request("")
+		all = append(all, one)
+		for _, about := range []string{"", `{"time":"2026-01-01T00:00:00Z","soft":true,"role":"admin"}`} {
+			_, body := w.send(w.request("POST /access/v1/evaluation\nAuthorization: Bearer $agent\n\n" + c.request(about)))
+			var answer struct{ Decision bool }
+			if err := json.Unmarshal([]byte(body), &answer); err != nil || answer.Decision != (c.want != c.other) {
+				t.Errorf("%s: %s %v", c.request(about), body, err)
+			}
+		}
+	}
+	_, body := w.send(w.request("POST /access/v1/evaluations\nAuthorization: Bearer $agent\n\n" + `{"evaluations":[` + strings.Join(all, ",") + `]}`))
+	var answer struct{ Evaluations []struct{ Decision bool } }
+	if err := json.Unmarshal([]byte(body), &answer); err != nil || len(answer.Evaluations) != len(fixture) {
+		t.Fatalf("%s %v", body, err)
+	}
+	for i, c := range fixture {
+		if answer.Evaluations[i].Decision != (c.want != c.other) {
+			t.Errorf("at once, %s: %v", all[i], answer.Evaluations[i].Decision)
+		}
+	}
+}
+
+// request is the access request of a row.
+func (c *accessCase) request(context string) string {
+	properties := func(name, value string) string {
+		if value == "" {
+			return ""
+		}
+		return fmt.Sprintf(`,"properties":{%q:%s}`, name, value)
+	}
+	quoted := func(text string) string {
+		if text == "" {
+			return ""
+		}
+		return `"` + text + `"`
+	}
+	if context != "" {
+		context = `,"context":` + context
+	}
+	return fmt.Sprintf(`{"subject":{"type":"user","id":%q%s},"action":{"name":%q%s},"resource":{"type":"record","id":%q%s}%s}`,
+		c.subject, properties("role", quoted(c.properties)), c.action, properties("soft", c.soft), c.resource, properties("status", quoted(c.status)), context)
+}
+
+// TestEvaluationsAreBounded: a hundred are answered, each counts against the key's limit, and so does what can't be decided; one
+// more is refused, and counts for nothing. The id that the client sent is sent back, and recorded with each.
+func TestEvaluationsAreBounded(t *testing.T) {
+	w := newWorld(t)
+	config := w.config(w.authority("version: 2.0.0\n\n## tool_calls\nallowed: read\n", false))
+	config.AuthZENAuthorizes = true // the record of a test-run may come later than its answer
+	config.Limits.Key = ratelimit.Window{Limit: 150, Per: time.Minute}
+	w.serve(config)
+	w.createKey("agent", accounts.NewKey{Scopes: []string{"authorize"}})
+	send := func(n int, one string) (status int, id string, decisions []bool, left string) {
+		response, body := w.send(w.request("POST /access/v1/evaluations\nX-Request-ID: id-7\nAuthorization: Bearer $agent\n\n" +
+			`{"subject":{"type":"user","id":"alice"},"action":{"name":"read"},"evaluations":[` + strings.TrimSuffix(strings.Repeat(one+",", n), ",") + `]}`))
+		var answer struct{ Evaluations []struct{ Decision bool } }
+		_ = json.Unmarshal([]byte(body), &answer) // of a refusal it is a text
+		for _, evaluation := range answer.Evaluations {
+			decisions = append(decisions, evaluation.Decision)
+		}
+		return response.StatusCode, response.Header.Get("X-Request-Id"), decisions, response.Header.Get("RateLimit")
+	}
+	const good, bad = `{"resource":{"type":"record","id":"1"}}`, `{"resource":{"type":"record"}}`
+	if status, id, decisions, left := send(authzen.MaxEvaluations+1, good); status != 400 || id != "id-7" || len(decisions) > 0 || left != "" {
+		t.Errorf("%d, %q, %v, %q", status, id, decisions, left)
+	}
+	if status, id, decisions, left := send(authzen.MaxEvaluations, good); status != 200 || id != "id-7" || len(decisions) != 100 || slices.Contains(decisions, false) || left != `"key";r=50;t=60` {
+		t.Errorf("%d, %q, %v, %q", status, id, decisions, left)
+	}
+	if status, _, decisions, left := send(40, bad); status != 200 || len(decisions) != 40 || slices.Contains(decisions, true) || left != `"key";r=10;t=60` {
+		t.Errorf("%d, %v, %q", status, decisions, left)
+	}
+	if _, _, decisions, _ := send(20, good); slices.Index(decisions, false) != 10 || slices.Contains(decisions[10:], true) {
+		t.Errorf("beyond the limit: %v", decisions)
+	}
+	if n := w.recorded("id-7"); n != 110 {
+		t.Errorf("%d decisions are recorded with the id, want 110", n)
+	}
+}
+
+// recorded counts the events of $agent with a request id.
+func (w *world) recorded(id string) (n int) {
+	w.t.Helper()
+	key, err := ledger.ParseID(w.said["agent.id"])
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	events, err := w.ledger.Events(context.Background(), ledger.EventQuery{Key: key, Limit: 1000})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for i := range events.Events {
+		if events.Events[i].Event.RequestID == id {
+			n++
+		}
+	}
+	return n
+}
+
+// TestAddressUnknown: clients hold the address in the document to the one that they asked, so that there is none without it.
+func TestAddressUnknown(t *testing.T) {
+	w := newWorld(t)
+	config := w.config(w.authority("", false))
+	config.PublicURL = ""
+	w.serve(config)
+	if response, body := w.send(w.request("GET " + authzenConfigPath)); response.StatusCode != 404 || !strings.Contains(body, "SVC_PUBLIC_URL") {
+		t.Errorf("%d %s", response.StatusCode, body)
+	}
+}
 
 // TestEvaluationsAuthorize: where the operator says so, evaluations have the effects of authorize: attestations, holds, and counts
 // of the policy's limits.

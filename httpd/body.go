@@ -211,7 +211,7 @@ func (c *call) leave() {
 	}
 	connection := c.Conn() // the call may be another's when the timer runs out
 	pause := time.AfterFunc(strict.DiscardPause, func() { _ = connection.SetReadDeadline(time.Unix(1, 0)) })
-	err := c.pass(stream, length, pause)
+	err := c.skip(stream, length, pause)
 	if !pause.Stop() || err != nil { // the deadline may have been set
 		c.SetConnectionClose()
 	}
@@ -226,8 +226,8 @@ func (c *call) leave() {
 // errLeft says that so much of a body is left that it is not read.
 var errLeft = errors.New("the rest of the body is not read")
 
-// pass reads the rest of a body and throws it away, until it does not go on before the pause.
-func (c *call) pass(stream io.Reader, length int, pause *time.Timer) error {
+// skip reads the rest of a body and throws it away, until it does not go on before the pause.
+func (c *call) skip(stream io.Reader, length int, pause *time.Timer) error {
 	if cap(c.body.buffer) < prefetchBytes {
 		c.body.buffer = make([]byte, 4<<10)
 	}

@@ -72,6 +72,9 @@ func (s *Server) dispatch(ctx *fasthttp.RequestCtx) {
 	case resource == nil && s.pagesOf(pathOf(&ctx.Request.Header)) != nil:
 		counter = s.pages
 		s.servePages(c, s.pagesOf(pathOf(&ctx.Request.Header)))
+	case ofEnvoy(pathOf(&ctx.Request.Header)):
+		counter, c.route = s.envoy, envoyRoute
+		s.pass(c)
 	case resource == nil:
 		s.fail(c, &service.Failure{Code: errcode.NotFound, Message: "there is no such route"})
 	default:
@@ -95,24 +98,35 @@ func (s *Server) dispatch(ctx *fasthttp.RequestCtx) {
 	calls.Put(c) // not deferred: after a panic it may be in use
 }
 
-// identify gives the request an id, which the answer names unless the client has sent one of its own.
+// identify gives the request an id, which the answer names unless the client has sent one of its own. Envoy shows the answer to
+// somebody else, so that the id is never the one that was sent.
 func (s *Server) identify(c *call) {
 	c.id = s.ids.next()
+	made := hex.AppendEncode(c.made[:0], c.id[:])
 	c.requestID = c.Request.Header.PeekCanonical(requestIDHeader)
 	if c.sent = wellFormedID(c.requestID); !c.sent {
-		c.requestID = hex.AppendEncode(c.made[:0], c.id[:])
+		c.requestID = made
+	}
+	if ofEnvoy(pathOf(&c.Request.Header)) {
+		c.Response.Header.SetCanonical(requestIDHeader, made)
+		return
 	}
 	c.Response.Header.SetCanonical(requestIDHeader, c.requestID)
 }
 
-// serve admits a request in the decided order: source, key, scope, body, limit of the key. What follows is the handler's.
-// Nothing of the body is used before the key has been looked at, nor anything done before the body has come as a whole.
+// serve finds the route of a request and takes it through.
 func (s *Server) serve(c *call, r *resource) {
 	if c.route = r.route(c.Method()); c.route == nil {
 		s.fail(c, &service.Failure{Code: errcode.MethodNotAllowed, Message: "this route takes " + strings.ReplaceAll(r.allow, ", ", " and ")})
 		c.Response.Header.Set("Allow", r.allow)
 		return
 	}
+	s.pass(c)
+}
+
+// pass admits a request to the call's route in the decided order: source, key, scope, body, limit of the key. What follows is the
+// handler's. Nothing of the body is used before the key has been looked at, nor anything done before the body has come as a whole.
+func (s *Server) pass(c *call) {
 	fault := s.admitEarly(c)
 	if fault == nil && c.route.access.keyed {
 		c.key, fault = s.authenticate(c)

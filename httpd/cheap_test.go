@@ -40,7 +40,7 @@ func TestDispatchIsCheap(t *testing.T) {
 			t.Fatal(fault)
 		}
 		fault = server.config.Authority.Decide(t.Context(), key, []byte("{}"), decision.Call{}, &c.answer)
-		_ = AppendFailure(nil, fault)
+		_ = appendBody(nil, fault)
 	})
 	if decide > floor {
 		t.Errorf("dispatch takes memory %v times where the decision alone takes it %v times", decide, floor)

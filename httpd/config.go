@@ -19,6 +19,9 @@ import (
 	"bailiff/runtime/service"
 )
 
+// specVersion is the version of the API's specification (specification, "Compatibility").
+const specVersion = "2.0.0"
+
 // Config is what a server is made of. Authority, Log, Clock and Random are required.
 type Config struct {
 	Authority *decision.Decider
@@ -41,6 +44,7 @@ type Config struct {
 
 	Console           *console.Console // nil where the service has no console
 	AuthZENAuthorizes bool             // evaluations of AuthZEN have the effects of authorize; otherwise they are test-runs
+	EnvoyAuthorizes   bool             // the same of requests of Envoy's
 
 	Approve *approve.Pages // the approvers' pages; nil where there are none
 
@@ -72,7 +76,7 @@ func (t Timeouts) orDefault() Timeouts {
 	return t
 }
 
-// Limits are the rate limits ("Limits" of the specification). A zero window is no limit.
+// Limits are the rate limits (specification, "Rate limits"). A zero window is no limit.
 type Limits struct {
 	Key      ratelimit.Window // authorize and test-run together, per API key
 	IP       ratelimit.Window // everything but documents, per source, before authentication

@@ -45,7 +45,7 @@ func TestVersionOfTheAPI(t *testing.T) {
 	}
 }
 
-// scopes says for every route what its key needs: a scope, a plan, or no key at all ("Authentication").
+// scopes says for every route what its key needs: a scope, a plan, or no key at all (specification, accounts.3).
 var scopes = map[string]string{
 	"POST /v1/authorize": "authorize", "POST /v1/authorize/test-run": "authorize", "POST /v1/hooks/claude-code": "authorize",
 	"POST /access/v1/evaluation": "authorize", "POST /access/v1/evaluations": "authorize", "GET /.well-known/authzen-configuration": "",

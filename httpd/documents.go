@@ -46,9 +46,6 @@ func newDocuments(c *Config) (d documents, err error) {
 	return d, nil
 }
 
-// specVersion is the version of the API's specification ("Versioning").
-const specVersion = "2.0.0"
-
 // conformance is the conformance descriptor: what is done here, who says so, and where others find what they verify with.
 type conformance struct {
 	SpecVersion    string   `json:"spec_version"`
@@ -65,7 +62,7 @@ type conformance struct {
 	Algorithms     []string `json:"attestation_algorithms"`
 	Issuer         string   `json:"issuer"`
 	JWKS           string   `json:"jwks_uri"`
-	PQCKeys        string   `json:"pqc_keys_uri"` // differs by the route of the descriptor (specification, "Endpoints")
+	PQCKeys        string   `json:"pqc_keys_uri"` // differs by the route of the descriptor (specification, "Routes")
 	Capabilities   string   `json:"capabilities_uri"`
 	OpenAPI        string   `json:"openapi_uri"`
 }
@@ -189,7 +186,13 @@ type authzenConfiguration struct {
 	Evaluations string `json:"access_evaluations_endpoint"`
 }
 
-func (s *Server) authzenConfiguration(c *call) { s.publish(c, s.documents.authzen) }
+func (s *Server) authzenConfiguration(c *call) {
+	if s.config.PublicURL == "" { // its clients hold the address in it to the one that they asked
+		s.fail(c, &service.Failure{Code: errcode.NotFound, Message: "the service does not know its own address; set SVC_PUBLIC_URL to the https address by which clients reach it"})
+		return
+	}
+	s.publish(c, s.documents.authzen)
+}
 
 func newAuthzenConfiguration(c *Config) authzenConfiguration {
 	return authzenConfiguration{c.PublicURL, c.PublicURL + evaluationPath, c.PublicURL + evaluationsPath}

@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/httpd/strict"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/decision"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/service"
@@ -111,12 +112,16 @@ func (s *Server) register(c *call) {
 }
 
 func (s *Server) halt(c *call) {
-	view, fault := s.config.Authority.StateHalt(context.Background(), c.input)
+	view, fault := state(s, c, func() (*accounts.HaltView, *service.Failure) {
+		return s.config.Authority.StateHalt(context.Background(), c.input)
+	})
 	s.reply(c, fasthttp.StatusOK, view, fault)
 }
 
 func (s *Server) rotateOperator(c *call) {
-	view, fault := s.config.Authority.StateRotation(context.Background(), c.input)
+	view, fault := state(s, c, func() (*accounts.OperatorView, *service.Failure) {
+		return s.config.Authority.StateRotation(context.Background(), c.input)
+	})
 	s.reply(c, fasthttp.StatusOK, view, fault)
 }
 
@@ -192,7 +197,7 @@ func (s *Server) reply(c *call, status int, view any, fault *service.Failure) {
 	body, err := plainJSON(view)
 	if err != nil {
 		s.log.Error("an answer could not be written", "route", c.route.path, "error", err)
-		s.fail(c, &service.Failure{Code: errcode.Internal, Message: "the answer could not be written; what was asked for may have been done"})
+		s.fail(c, &service.Failure{Code: errcode.Internal, Message: "the answer could not be written; the request may have taken effect"})
 		return
 	}
 	writeJSON(c.RequestCtx, status, body)

@@ -16,7 +16,7 @@ import (
 )
 
 // Internal serves what the production service tells the test environment: the record and policy of a key, by the hash of
-// its secret (specification, Authentication, paragraph 2). It knows no keys: its listener has to demand a client
+// its secret (specification, test-environment.1). It knows no keys: its listener has to demand a client
 // certificate.
 type Internal struct {
 	authority *decision.Decider

@@ -25,7 +25,7 @@ const (
 	holdLimit               // per key
 	registerLimit           // per source
 	manageLimit             // per key
-	operatorLimit           // per source
+	operatorLimit           // per source, and in all beyond that: the handler counts
 	gatewayLimit            // per source: reads, which the handler counts, and writes that are refused
 )
 
@@ -99,21 +99,44 @@ func (s *Server) takeOwn(c *call, p policy, id ledger.ID) *service.Failure {
 
 // admitEarly holds a request to what counts before its key is looked at.
 func (s *Server) admitEarly(c *call) *service.Failure {
-	if c.route.limit == noLimit || c.route.limit == gatewayLimit {
+	switch c.route.limit {
+	case noLimit, gatewayLimit, operatorLimit:
 		return nil
+	case decisionLimit, holdLimit, registerLimit, manageLimit:
 	}
 	fault := s.limitSource(c)
 	if fault == nil && c.route.limit == registerLimit {
 		fault, _ = s.takeSource(c, s.registerPolicy())
 	}
-	if fault == nil && c.route.limit == operatorLimit {
-		fault, _ = s.takeSource(c, policy{"operator", statements, s.statements})
-	}
 	return fault
 }
 
-// statements bounds the statements of operators that a source sends, good or not: verifying one costs.
+// statements bounds the statements of operators that a source sends before it needs a part of statementsBeyond: verifying one costs.
 var statements = ratelimit.Window{Limit: 30, Per: time.Minute}
+
+// statementsBeyond is how many statements in a second are verified, in all, of sources that are beyond their limits. So that others who share the
+// operator's address, as behind a proxy, can't keep a freeze out, such a statement is refused only once it has proved to be bad.
+const statementsBeyond = 200
+
+// state carries out an operator's statement, unless its source is beyond its limits and it is not good, or too many such are verified.
+func state[T any](s *Server, c *call, carryOut func() (T, *service.Failure)) (view T, fault *service.Failure) {
+	beyond := s.limitSource(c)
+	if beyond == nil {
+		beyond, _ = s.takeSource(c, policy{"operator", statements, s.statements})
+	}
+	if beyond != nil && !s.verifying.AllowN(s.config.Clock(), 1) {
+		return view, beyond
+	}
+	view, fault = carryOut()
+	if beyond == nil {
+		return view, fault
+	}
+	if fault != nil && (fault.Code == errcode.StatementInvalid || fault.Code == errcode.ValidationSchema) {
+		return view, beyond
+	}
+	c.Response.Header.Del("Retry-After")
+	return view, fault
+}
 
 // countRefused counts a write that a gateway has refused for want of a good attestation that it fits: verifying costs,
 // and such a write has not been counted anywhere else, however often it is repeated. Beyond the limit of the source it

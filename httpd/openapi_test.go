@@ -143,6 +143,7 @@ func (c *checker) complete(t *testing.T) {
 		"POST /v1/webhooks 409",                         // TestTooManyWebhooks
 		"GET /v1/mcp/pins 503", "POST /v1/mcp/pins 503", // TestStoreFails
 		"POST /v1/mcp/pins 409",                                                                                                                              // TestTooManyPinnedServers
+		"GET /.well-known/authzen-configuration 404",                                                                                                         // TestAddressUnknown
 		"GET /readyz 503",                                                                                                                                    // TestReady
 		"POST /v1/operator/halt 200", "POST /v1/operator/halt 403", "POST /v1/operator/halt 404", "POST /v1/operator/halt 409", "POST /v1/operator/halt 503", // TestStatements
 		"POST /v1/operator/rotation 200", "POST /v1/operator/rotation 403", "POST /v1/operator/rotation 409", "POST /v1/operator/rotation 503", // TestStatements

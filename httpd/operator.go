@@ -33,7 +33,7 @@ type OperatorConsole struct {
 func NewOperatorConsole(c *console.Console, listener net.Listener, log *slog.Logger) (*OperatorConsole, error) {
 	at, ok := listener.Addr().(*net.TCPAddr)
 	if !ok || !at.IP.IsLoopback() {
-		return nil, fmt.Errorf("the operator's console is on %s, which is no loopback address; use 127.0.0.1 or [::1]", listener.Addr())
+		return nil, fmt.Errorf("the operator's console is on %s, which is not a loopback address; use 127.0.0.1 or [::1]", listener.Addr())
 	}
 	if c == nil || c.Operator == nil {
 		return nil, errors.New("the operator's console needs a console of all keys")

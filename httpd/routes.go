@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/runtime/decision"
+	"bailiff/runtime/envoy"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/policies"
 )
@@ -55,7 +56,7 @@ var (
 	webhooks   = access{true, ledger.ScopeWebhooks}
 )
 
-// routes is the table of the API's routes (specification, "Endpoints").
+// routes is the table of the API's routes (specification, "Routes").
 var routes = []route{
 	{
 		path: authorizePath, method: "POST", id: "authorize", summary: "Decide on an intent.",
@@ -173,7 +174,7 @@ var routes = []route{
 	document("/v1/pqc-keys", "pqcKeys", "The ML-DSA-65 keys that attestations are signed with.", "PQCKeys", (*Server).pqcKeys),
 	document("/.well-known/svc-conformance.json", "wellKnownConformance", "What the service conforms to.", "Conformance", (*Server).wellKnownConformance),
 	document("/v1/svc-conformance", "conformance", "What the service conforms to.", "Conformance", (*Server).conformance),
-	document(authzenConfigPath, "authzenConfiguration", "Where AuthZEN's endpoints are.", "AuthZENConfiguration", (*Server).authzenConfiguration),
+	document(authzenConfigPath, "authzenConfiguration", "Where AuthZEN's endpoints are.", "AuthZENConfiguration", (*Server).authzenConfiguration, answer{404, "Error"}),
 	document("/v1/capabilities", "capabilities", "What policies the service can enforce.", "Capabilities", (*Server).capabilities),
 	document("/openapi.json", "openapi", "This document.", "Document", (*Server).openAPI),
 	document("/healthz", "health", "Whether the process lives.", "Health", (*Server).health),
@@ -205,6 +206,12 @@ func decides(path []byte) bool { return string(path) == authorizePath || string(
 func evaluates(path []byte) bool {
 	return string(path) == evaluationPath || string(path) == evaluationsPath
 }
+
+// envoyRoute serves all requests of Envoy's external authorization: every method and path below a prefix. Their bodies are not used.
+var envoyRoute = &route{path: envoy.Prefix, access: authorizes, limit: decisionLimit, handle: (*Server).askedByEnvoy}
+
+// ofEnvoy reports whether a path is below the prefix of Envoy's requests.
+func ofEnvoy(path []byte) bool { return bytes.HasPrefix(path, []byte(envoy.Prefix)) }
 
 // gatewayAnswers are those of both gateways, whose handlers hold reads to the limit of sources. Upstream trouble is a
 // JSON-RPC error.

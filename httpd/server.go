@@ -16,6 +16,7 @@ import (
 	"bailiff/httpd/console"
 	"bailiff/httpd/strict"
 	"bailiff/runtime/budget"
+	"bailiff/runtime/envoy"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/ratelimit"
@@ -44,10 +45,12 @@ type Server struct {
 	counters  []*metrics.Route // by resource
 	others    *metrics.Route   // of paths that lead nowhere
 	pages     *metrics.Route   // of the console
+	envoy     *metrics.Route   // of Envoy's requests
 	limitLog  *rate.Limiter    // of log lines about a store of limits
 	bodies    *budget.Budget
 
 	statements ratelimit.Store // of operators, by source
+	verifying  *rate.Limiter   // of statements of sources that are beyond their limits
 }
 
 // New returns a server, or what is missing for one.
@@ -56,7 +59,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{config: c, log: c.Log, gateway: c.Gateway, bodies: c.Bodies, limitLog: rate.NewLimiter(rate.Every(time.Second), 1)}
-	s.statements = ratelimit.NewMemory(maxStating)
+	s.statements, s.verifying = ratelimit.NewMemory(maxStating), rate.NewLimiter(statementsBeyond, statementsBeyond)
 	s.rates.Store(&c.Limits)
 	if s.bodies == nil {
 		s.bodies = NewBodies(c.Clock, c.Log)
@@ -73,6 +76,7 @@ func New(c Config) (*Server, error) {
 	}
 	s.others = c.Metrics.Route("other")
 	s.pages = c.Metrics.Route(console.Root)
+	s.envoy = c.Metrics.Route(envoy.Prefix)
 	http := newHTTP(c.Log, guard(c.Log, s.dispatch), c.Timeouts)
 	http.HeaderReceived = awaitBody
 	http.StreamRequestBody = true

@@ -141,7 +141,7 @@ func TestStatements(t *testing.T) {
 	s.wants("a rotation without a ledger", s.send(rotationPath, s.rotation(s.stranger, second, third, 11)), "503 SVC_STORE_UNAVAILABLE")
 }
 
-// TestStatementsAreLimited: a source sends so many statements in a minute, good or not, also where no limit is set.
+// TestStatementsAreLimited: a source sends so many bad statements in a minute, also where no limit is set, and never keeps a good one out.
 func TestStatementsAreLimited(t *testing.T) {
 	s := newStating(t)
 	bad := s.halt(s.stranger, "svc-core", "freeze", "", 1)
@@ -151,8 +151,24 @@ func TestStatementsAreLimited(t *testing.T) {
 	if got := s.send(rotationPath, s.rotation(s.stranger, "a", "b", 1)); !strings.HasPrefix(got, "429 ") {
 		t.Errorf("beyond the limit: %s", got)
 	}
+	if got := s.send(haltPath, with(bad, "signed_at", "never")); !strings.HasPrefix(got, "429 ") {
+		t.Errorf("not a statement, beyond the limit: %s", got)
+	}
+	freeze := s.halt(s.operator, "svc-core", "freeze", "", 1)
+	s.wants("a good one, beyond the limit", s.send(haltPath, freeze), "200")
+	s.wants("the same again", s.send(haltPath, freeze), oldStatement)
+	for range statementsBeyond {
+		if got := s.send(haltPath, bad); !strings.HasPrefix(got, "429 ") {
+			t.Fatalf("beyond the limit: %s", got)
+		}
+	}
+	if got := s.send(haltPath, s.halt(s.operator, "svc-core", "thaw", "", 2)); !strings.HasPrefix(got, "429 ") {
+		t.Errorf("beyond those that are verified in a second: %s", got)
+	}
+	s.now = s.now.Add(time.Second)
+	s.wants("a second later", s.send(haltPath, s.halt(s.operator, "svc-core", "thaw", "", 2)), "200")
 	s.now = s.now.Add(statements.Per)
-	s.wants("a minute later", s.send(haltPath, s.halt(s.operator, "svc-core", "freeze", "", 1)), "200")
+	s.wants("a bad one a minute later", s.send(haltPath, bad), badStatement)
 }
 
 // TestStatementsOfAHostedService: without an operator nothing is carried out.

@@ -111,7 +111,7 @@ func (a *assembler) counter() Counter {
 	name := a.bare()
 	c.Window = Window(max(0, slices.Index(windowNames[:], name)))
 	if c.Window == 0 {
-		a.failf("%q is no window", name)
+		a.failf("%q is not a window", name)
 	}
 	if c.Op = a.counterOp(); c.Op != Count {
 		c.Amount = a.slot()
@@ -148,7 +148,7 @@ func (a *assembler) instruction(place string) {
 	name := a.bare()
 	in := Instruction{Op: opNames[name]}
 	if !in.Op.known() {
-		a.failf("%q is no operation", name)
+		a.failf("%q is not an operation", name)
 		return
 	}
 	row := &specs[in.Op]
@@ -175,7 +175,7 @@ func (a *assembler) operandA(kind operandA) (value uint8) {
 				return uint8(c)
 			}
 		}
-		a.failf("%q is no class", name)
+		a.failf("%q is not a class", name)
 	}
 	for _, modifier := range []struct {
 		bit     uint8
@@ -211,7 +211,7 @@ func (a *assembler) kinds() (mask uint16) {
 	for name := range strings.SplitSeq(a.bare(), "|") {
 		bit := slices.Index(kindNames[:], name)
 		if bit < 0 {
-			a.failf("%q is no kind", name)
+			a.failf("%q is not a kind", name)
 			return 0
 		}
 		mask |= 1 << bit

@@ -77,7 +77,7 @@ func (b exampleBuilder) evm(tail Label) {
 	b.Load(0, b.Field("amount"), 18, loaded)
 	b.Deny(b.rule("evm.amount"), Blame{Slot: b.Field("amount")}, tail)
 	b.Place(loaded)
-	b.Compare(OpGreater, Unless, 0, b.Amount(b.ether(5), 18), tail)
+	b.Compare(OpGreater, Unless, 0, b.Amount(b.ether(5), 18, "units"), tail)
 	b.Deny(b.rule("evm.max_transaction_eth"), Blame{Slot: b.Field("amount")}, tail)
 	b.Place(token)
 	b.ensure(OpIn, If, "token", b.texts("USDC"), "evm.token")
@@ -85,7 +85,7 @@ func (b exampleBuilder) evm(tail Label) {
 	b.Load(0, b.Field("amount"), 6, tokenLoaded)
 	b.Deny(b.rule("evm.token.USDC.amount"), Blame{Slot: b.Field("amount")}, tail)
 	b.Place(tokenLoaded)
-	b.Compare(OpGreater, Unless, 0, b.Amount(amount.FromUint64(1000_000000), 6), tail)
+	b.Compare(OpGreater, Unless, 0, b.Amount(amount.FromUint64(1000_000000), 6, "units"), tail)
 	b.Deny(b.rule("evm.token.USDC.max_transaction"), Blame{Slot: b.Field("amount")}, tail)
 }
 

@@ -47,6 +47,7 @@ type Builder struct {
 	span    Span
 	debug   bool
 	listed  int // the list that denials and holds are about, or noList
+	tested  int // the test of an amount that the next instruction is about where it answers, or noTest
 	errs    []error
 }
 
@@ -67,7 +68,7 @@ func NewBuilder(policy string) *Builder {
 			policy: policy, constants: make([]constant, 0, usualSets), rules: make([]Rule, 0, usualRules),
 			code: make([]Instruction, 0, usualCode), debug: make([]Span, 0, usualCode),
 		},
-		listed: noList, fields: map[string]int{}, rules: make(map[Rule]int, usualRules), counts: map[string]int{}, sets: make(map[string]int, usualSets),
+		listed: noList, tested: noTest, fields: map[string]int{}, rules: make(map[Rule]int, usualRules), counts: map[string]int{}, sets: make(map[string]int, usualSets),
 		labels: make([]int, 0, usualCode), patches: make([]patch, 0, usualCode),
 	}
 }
@@ -221,9 +222,9 @@ func (b *Builder) Pattern(text string, whole bool) Const {
 	return b.constant(constant{kind: patternConstant, text: text, whole: whole})
 }
 
-// Amount returns the amount, in base units of 10^-decimals, for `gt` and `ge`.
-func (b *Builder) Amount(a amount.Amount, decimals uint8) Const {
-	return b.constant(constant{kind: amountConstant, amount: a, decimals: decimals})
+// Amount returns the amount of a unit, in base units of 10^-decimals, for `gt` and `ge`.
+func (b *Builder) Amount(a amount.Amount, decimals uint8, unit string) Const {
+	return b.constant(constant{kind: amountConstant, amount: a, decimals: decimals, text: unit})
 }
 
 // SetSpan says which part of the policy the instructions that follow are made from.
@@ -255,12 +256,33 @@ func (b *Builder) Here() Label {
 func (b *Builder) emit(in Instruction) {
 	b.program.code = append(b.program.code, in)
 	b.program.debug = append(b.program.debug, b.span)
+	b.tested = noTest
+}
+
+// answer appends a denial, a hold or a note, and notes which test of an amount it is about.
+func (b *Builder) answer(in Instruction) {
+	if b.tested != noTest {
+		b.program.tests = append(b.program.tests, AmountTest{PC: uint16(b.tested), Answer: uint16(len(b.program.code))})
+	}
+	b.emit(in)
+}
+
+// test appends a test of an amount. Where an answer follows, it is about that.
+func (b *Builder) test(in Instruction, to Label) {
+	at := len(b.program.code)
+	b.emitTo(in, to)
+	b.tested = at
 }
 
 // emitTo appends an instruction that goes on at a label.
 func (b *Builder) emitTo(in Instruction, to Label) {
-	b.patches = append(b.patches, patch{label: to, pc: int32(len(b.program.code)), table: -1})
+	b.patch(to)
 	b.emit(in)
+}
+
+// patch has the next instruction go on at a label.
+func (b *Builder) patch(to Label) {
+	b.patches = append(b.patches, patch{label: to, pc: int32(len(b.program.code)), table: -1})
 }
 
 // End ends the run.
@@ -287,7 +309,8 @@ func (b *Builder) Deny(rule uint16, blame Blame, resume Label) {
 		in.A = bitElement
 	}
 	b.list()
-	b.emitTo(in, resume)
+	b.patch(resume)
+	b.answer(in)
 }
 
 // Reject ends the run: the request is not valid under this policy, and a slot is to blame.
@@ -303,11 +326,11 @@ func (b *Builder) list() {
 // Hold records that a rule asks for a human decision.
 func (b *Builder) Hold(rule uint16) {
 	b.list()
-	b.emit(Instruction{Op: OpHold, C: rule})
+	b.answer(Instruction{Op: OpHold, C: rule})
 }
 
 // Note records a rule that the message should mention.
-func (b *Builder) Note(rule uint16) { b.emit(Instruction{Op: OpNote, C: rule}) }
+func (b *Builder) Note(rule uint16) { b.answer(Instruction{Op: OpNote, C: rule}) }
 
 // Reserve plans to advance a counter.
 func (b *Builder) Reserve(counter uint16) { b.emit(Instruction{Op: OpReserve, C: counter}) }
@@ -332,7 +355,7 @@ func (b *Builder) Kind(when When, slot uint16, mask KindMask, to Label) {
 // `glob`. What can't be judged does not jump, so that the denial belongs behind it.
 func (b *Builder) Test(op Op, when When, slot uint16, c Const, to Label) {
 	if !op.known() || specs[op].a != aQuantified {
-		b.failf("instruction %d: %q is no test of texts", len(b.program.code), op)
+		b.failf("instruction %d: %q is not a test of texts", len(b.program.code), op)
 	}
 	b.emitTo(Instruction{Op: op, A: uint8(when), B: slot, C: uint16(c)}, to)
 }
@@ -361,15 +384,15 @@ func (b *Builder) Hit(when When, set Const, e match.Entry, to Label) {
 // Load reads a slot as an amount with that many decimals into register 0 or 1, and jumps if it is one. The
 // denial belongs behind it.
 func (b *Builder) Load(register int, slot uint16, decimals uint8, to Label) {
-	b.emitTo(Instruction{Op: OpAmount, A: b.register(register), B: slot, C: uint16(decimals)}, to)
+	b.test(Instruction{Op: OpAmount, A: b.register(register), B: slot, C: uint16(decimals)}, to)
 }
 
 // Compare jumps by whether a register is greater than a constant (OpGreater), or as great or greater (OpAtLeast).
 func (b *Builder) Compare(op Op, when When, register int, c Const, to Label) {
 	if op != OpGreater && op != OpAtLeast {
-		b.failf("instruction %d: %q is no comparison", len(b.program.code), op)
+		b.failf("instruction %d: %q is not a comparison", len(b.program.code), op)
 	}
-	b.emitTo(Instruction{Op: op, A: uint8(when) | b.register(register), C: uint16(c)}, to)
+	b.test(Instruction{Op: op, A: uint8(when) | b.register(register), C: uint16(c)}, to)
 }
 
 // register returns the bit of a register.
@@ -393,7 +416,7 @@ func (b *Builder) Program() (*Program, error) {
 	made := b.program // a pointer into the builder would keep all of it
 	p := &made
 	if !b.debug {
-		p.debug, p.lists, p.listed = nil, nil, nil
+		p.debug, p.lists, p.listed, p.tests = nil, nil, nil, nil
 	}
 	for i := range p.tables {
 		slices.SortFunc(p.tables[i].Cases, match.Case.Order)
@@ -417,7 +440,7 @@ func (b *Builder) resolve(p patch) {
 	}
 	place := b.labels[p.label]
 	if place <= int(p.pc) || place >= MaxInstructions {
-		b.failf("instruction %d: label %d stands at %d; jumps go forward, to at most %d", p.pc, p.label, place, MaxInstructions-1)
+		b.failf("instruction %d: label %d is at %d; jumps go forward, to at most %d", p.pc, p.label, place, MaxInstructions-1)
 		return
 	}
 	if p.table < 0 {
@@ -429,6 +452,9 @@ func (b *Builder) resolve(p patch) {
 
 // noList is what a denial is about that is about no list.
 const noList = -1
+
+// noTest is what an answer is about that is about no amount.
+const noTest = -1
 
 // Words makes the denials and holds that follow be about a list, or, with nil, about none.
 func (b *Builder) Words(list *WordList) {

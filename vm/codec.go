@@ -31,7 +31,7 @@ func (p *Program) MarshalBinary() ([]byte, error) {
 		b = binary.AppendVarint(b, int64(s.Line)-int64(last.Line))
 		last = s
 	}
-	return p.appendWords(b), nil
+	return p.appendTests(p.appendWords(b)), nil
 }
 
 // Canonical returns the bytes that [Program.Hash] is the hash of. The caller must not change them.
@@ -101,7 +101,7 @@ func appendInstruction(b []byte, in Instruction) []byte {
 
 func (r *reader) program() *Program {
 	if string(r.take(len(magic))) != magic {
-		r.failf("it is no program")
+		r.failf("it is not a program")
 	}
 	if v := r.byte(); v != MachineVersion {
 		r.failf("the program is for machine version %d, and this is %d; compile the policy again", v, MachineVersion)
@@ -143,7 +143,7 @@ func (r *reader) instruction() Instruction {
 // debug reads the debug section for n instructions.
 func (r *reader) debug(n int) []Span {
 	if string(r.take(len(debugMagic))) != debugMagic {
-		r.failf("what stands behind the program is no debug section")
+		r.failf("the bytes after the program are not a debug section")
 	}
 	if r.err != nil || n == 0 || 3*n > len(r.rest) {
 		r.failf("the debug section is cut off")

@@ -11,7 +11,7 @@ import (
 
 // TestDecodeRefuses holds that a program has one encoding.
 func TestDecodeRefuses(t *testing.T) {
-	const text = "machine 5\npolicy \"\"\nfield \"a\"\n0: kind if \"a\" null @1\n1: end\n"
+	const text = "machine 6\npolicy \"\"\nfield \"a\"\n0: kind if \"a\" null @1\n1: end\n"
 	p, err := Assemble(text)
 	if err != nil {
 		t.Fatal(err)
@@ -19,7 +19,7 @@ func TestDecodeRefuses(t *testing.T) {
 	plain, _ := p.MarshalBinary()
 	p.debug = []Span{{1, 2, 3}, {4, 9, 2}}
 	debug, _ := p.MarshalBinary()
-	spans := debug[:len(debug)-2] // before the lists of words, of which there are none
+	spans := debug[:len(debug)-3] // before the lists of words and the tests of amounts, of which there are none
 	for n := range debug {
 		if _, err := Decode(debug[:n]); (err == nil) != (n == len(plain)) {
 			t.Errorf("the first %d bytes: %v", n, err)
@@ -40,17 +40,17 @@ func TestDecodeRefuses(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"another magic":       {edit(0, 'x'), "no program"},
+		"another magic":       {edit(0, 'x'), "not a program"},
 		"another machine":     {edit(4, 1), "machine version 1"},
 		"a padded length":     {edit(5, 0x80, 0x00), "shortest form"},
-		"an endless number":   {edit(5, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff), "no number"},
+		"an endless number":   {edit(5, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff), "a number is expected"},
 		"a huge table":        {edit(6, 0xff, 0xff, 0x7f), "rows are announced"},
 		"a huge text":         {edit(5, 0xff, 0xff, 0x7f), "a text of"},
 		"an unknown kind":     {edit(10, 1, 9), "not a kind of constant"},
 		"an unknown style":    {globs(match.GlobStyleCount), "not a style"},
 		"no style":            {globs(0), "not a style"},
 		"a byte behind":       {append(bytes.Clone(plain), 0), "cut off"},
-		"a byte behind debug": {append(bytes.Clone(debug), 0), "behind the program"},
+		"a byte behind debug": {append(bytes.Clone(debug), 0), "follow the program"},
 		"a padded offset":     {append(bytes.Clone(spans[:len(spans)-1]), spans[len(spans)-1]|0x80, 0), "shortest form"},
 		"too far an offset":   {append(bytes.Clone(spans[:len(spans)-1]), 0xfe, 0xff, 0xff, 0xff, 0x7f, 0, 0), "32 bits"},
 	} {
@@ -75,8 +75,8 @@ func TestBuilderRefuses(t *testing.T) {
 		"a label behind":            {func(b *Builder) { l := b.Here(); b.Note(rule(b)); b.Jump(l) }, "jumps go forward"},
 		"a label placed twice":      {func(b *Builder) { b.Place(b.Here()); b.End() }, "placed twice"},
 		"another builder's label":   {func(b *Builder) { b.Jump(7); b.End() }, "never placed"},
-		"an operation without text": {func(b *Builder) { b.Test(OpKind, If, b.Field("a"), 0, b.NewLabel()) }, "no test of texts"},
-		"no comparison":             {func(b *Builder) { b.Compare(OpIn, If, 0, 0, b.NewLabel()) }, "no comparison"},
+		"an operation without text": {func(b *Builder) { b.Test(OpKind, If, b.Field("a"), 0, b.NewLabel()) }, "not a test of texts"},
+		"no comparison":             {func(b *Builder) { b.Compare(OpIn, If, 0, 0, b.NewLabel()) }, "not a comparison"},
 		"a third register":          {func(b *Builder) { b.Load(2, b.Field("a"), 0, b.NewLabel()) }, "no 2"},
 		"two counters of one name": {func(b *Builder) {
 			b.Counter(Counter{Name: "c", Window: Day})
@@ -146,7 +146,7 @@ func TestBuilderOrder(t *testing.T) {
 
 // TestNeeds holds which slots an action needs, where several switches tell actions apart.
 func TestNeeds(t *testing.T) {
-	p, err := Assemble(`machine 5
+	p, err := Assemble(`machine 6
 policy ""
 field "@action"
 field "exact"

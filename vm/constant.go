@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"errors"
 	"fmt"
 	"regexp/syntax"
 	"slices"
@@ -53,11 +54,13 @@ var constantSpecs = [constantKindCount]constantSpec{
 	amountConstant: {
 		name:     "amount",
 		validate: (*constant).validateAmount,
-		append:   func(b []byte, c *constant) []byte { return appendAmount(append(b, c.decimals), c.amount) },
-		read:     func(r *reader, c *constant) { c.decimals, c.amount = r.byte(), r.amount() },
-		assembly: func(c *constant) string { return fmt.Sprintf(" %s decimals %d", c.amount, c.decimals) },
+		append: func(b []byte, c *constant) []byte {
+			return appendText(appendAmount(append(b, c.decimals), c.amount), c.text)
+		},
+		read:     func(r *reader, c *constant) { c.decimals, c.amount, c.text = r.byte(), r.amount(), r.text() },
+		assembly: func(c *constant) string { return fmt.Sprintf(" %s decimals %d %q", c.amount, c.decimals, c.text) },
 		assemble: (*assembler).scaled,
-		words:    func(c *constant) string { return c.amount.Format(c.decimals) },
+		words:    func(c *constant) string { return strings.TrimRight(c.amount.Format(c.decimals)+" "+c.text, " ") },
 	},
 	globsConstant: {
 		name:     "globs",
@@ -90,7 +93,7 @@ func literal(text string) match.Entry {
 type constant struct {
 	kind     constantKind
 	entries  []match.Entry // texts, hosts, paths, globs
-	text     string        // pattern
+	text     string        // pattern; amount: its unit
 	whole    bool          // pattern: all of the text has to match
 	amount   amount.Amount
 	decimals uint8           // amount
@@ -156,7 +159,10 @@ func (c *constant) validateAmount() error {
 	if c.decimals > amount.MaxDecimals {
 		return fmt.Errorf("%d decimals: at most %d", c.decimals, amount.MaxDecimals)
 	}
-	return nil
+	if c.text == "" {
+		return errors.New("the amount has no unit")
+	}
+	return validateText(c.text)
 }
 
 // validatePattern bounds a pattern as text and as compiled: RE2 is linear in the text, but each byte may cost
@@ -249,7 +255,7 @@ func (a *assembler) globs(c *constant) {
 func (a *assembler) scaled(c *constant) {
 	c.amount = a.amount()
 	a.expect("decimals")
-	c.decimals = uint8(a.number())
+	c.decimals, c.text = uint8(a.number()), a.quoted()
 }
 
 // assembly returns a constant's line.

@@ -80,7 +80,7 @@ func (g source) test(b *Builder, slot uint16, next func() Label, following Label
 		b.Load(register, slot, 6, loaded)
 		b.Deny(g.rule(b), g.blame(b, fieldNames...), next())
 		b.Place(loaded)
-		b.Compare(OpGreater+Op(g.Intn(2)), g.when()&Unless, register, b.Amount(amount.FromUint64(uint64(g.Intn(3)*1000000)), 6), over)
+		b.Compare(OpGreater+Op(g.Intn(2)), g.when()&Unless, register, b.Amount(amount.FromUint64(uint64(g.Intn(3)*1000000)), 6, "units"), over)
 	case 3:
 		cases := []Case{}
 		for i, text := range []string{"bash", "mcp.", "mcp.a", "a"} {

@@ -17,7 +17,7 @@ const (
 	maxTokens       = 4096
 	maxEntries      = 1 << 15 // of one set or table
 	maxText         = 1 << 14 // bytes of any one text
-	MaxPattern      = 256     // bytes of a regular expression (decisions, section 2, "Matching")
+	MaxPattern      = 256     // bytes of a regular expression (specification, policy-text.8)
 	MaxPatternSteps = 1000    // instructions of a compiled regular expression: 4 KiB of subject take some 50 ms at most
 	MaxSubject      = 4096    // bytes that a regular expression looks at
 	MaxBytes        = 1 << 21 // of the encoding

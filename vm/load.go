@@ -12,6 +12,9 @@ func (p *Program) load() error {
 	if err := p.verify(); err != nil {
 		return fmt.Errorf("vm: %w", err)
 	}
+	if err := p.findTests(); err != nil {
+		return fmt.Errorf("vm: %w", err)
+	}
 	p.canonical = p.appendCanonical(make([]byte, 0, 1024+8*len(p.code)+256*len(p.rules)+64*len(p.constants)))
 	if len(p.canonical) > MaxBytes {
 		return fmt.Errorf("vm: the program takes %d bytes: at most %d", len(p.canonical), MaxBytes)
@@ -77,9 +80,10 @@ func Decode(data []byte) (*Program, error) {
 	if r.err == nil && len(r.rest) > 0 {
 		p.debug = r.debug(len(p.code))
 		r.words(p)
+		r.amountTests(p)
 	}
 	if r.err == nil && len(r.rest) > 0 {
-		r.failf("%d bytes stand behind the program", len(r.rest))
+		r.failf("%d bytes follow the program", len(r.rest))
 	}
 	if r.err != nil {
 		return nil, fmt.Errorf("vm: byte %d: %w", len(data)-len(r.rest), r.err)

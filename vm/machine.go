@@ -138,7 +138,7 @@ func (m *Machine) violate(rule, slot uint16, element int32, pc uint16) {
 
 // A Comparison is an amount that a run held against a bound.
 type Comparison struct {
-	PC   uint16 // the instruction; [Program.Bound] returns the bound
+	PC   uint16 // the instruction; [Program.AmountTestAt] returns the bound
 	Slot uint16 // where the amount was read from
 	Register
 }

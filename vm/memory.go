@@ -46,7 +46,7 @@ func (p *Program) findMemory() {
 		t := &p.tokens[i]
 		bytes += len(t.Symbol) + allocated + match.SliceBytes(t.Pins) + len(t.Pins)*(match.AddressLength+2*allocated)
 	}
-	bytes += match.SliceBytes(p.lists) + match.SliceBytes(p.listed)
+	bytes += match.SliceBytes(p.lists) + match.SliceBytes(p.listed) + match.SliceBytes(p.tests)
 	for i := range p.lists {
 		bytes += p.lists[i].memory()
 	}

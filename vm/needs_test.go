@@ -63,7 +63,7 @@ func (g source) loads(b *Builder, slot uint16, behind Label) {
 	}
 	b.Place(read)
 	for range 1 + g.Intn(2) {
-		b.Compare(OpGreater+Op(g.Intn(2)), When(g.Intn(2)), g.Intn(2), b.Amount(amount.FromUint64(uint64(g.Intn(3)*1000000)), 6), behind)
+		b.Compare(OpGreater+Op(g.Intn(2)), When(g.Intn(2)), g.Intn(2), b.Amount(amount.FromUint64(uint64(g.Intn(3)*1000000)), 6, "units"), behind)
 		b.Deny(g.rule(b), g.blame(b, "x", "y"), behind)
 	}
 }

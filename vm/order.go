@@ -97,7 +97,7 @@ func (p *Program) checkOrder() error {
 		case i >= sizes[s]:
 			return false, fmt.Errorf("%s %d: the program has %d", spaceNames[s], i, sizes[s])
 		case i > used[s]:
-			return false, fmt.Errorf("%s %d is used before %s %d; rows stand in the order of their first use", spaceNames[s], i, spaceNames[s], used[s])
+			return false, fmt.Errorf("%s %d is used before %s %d; rows must be in the order of their first use", spaceNames[s], i, spaceNames[s], used[s])
 		case s == tableSpace && i < used[s]:
 			return false, fmt.Errorf("table %d is used by two switches; each has its own", i)
 		case i < used[s]:
@@ -179,7 +179,7 @@ func (p *Program) checkLimits() error {
 	}
 	for pc, in := range p.code {
 		if !in.Op.known() {
-			return fmt.Errorf("instruction %d: %d is no operation", pc, in.Op)
+			return fmt.Errorf("instruction %d: %d is not an operation", pc, in.Op)
 		}
 	}
 	return p.checkWords()

@@ -11,7 +11,7 @@ import (
 // MachineVersion is the version of the encoding and of the operations' meaning. A program carries it, and a
 // machine of another version refuses the program, so that a cache of compiled programs is keyed by it, and by what its
 // compiler made of texts then (compiler.Revision).
-const MachineVersion = 5
+const MachineVersion = 6
 
 // NoSlot is where a slot could be named and none is.
 const NoSlot = math.MaxUint16
@@ -36,7 +36,8 @@ type Program struct {
 	code      []Instruction
 	debug     []Span // nil, or one for each instruction
 	lists     []WordList
-	listed    []wordsAt // in the order of instructions
+	listed    []wordsAt    // in the order of instructions
+	tests     []AmountTest // the same
 
 	// What follows is derived when the program is loaded.
 	canonical []byte
@@ -181,24 +182,6 @@ func (p *Program) Cost() Cost { return p.cost }
 
 // Needs returns the slots that a run can read for an intent with this action. It allocates nothing.
 func (p *Program) Needs(action string) SlotSet { return p.actions.of(action).reads }
-
-// Register returns the register that the instruction at pc compares. It is ok for `gt` and `ge` only. pc must be less than
-// [Program.Len].
-func (p *Program) Register(pc uint16) (register int, ok bool) {
-	in := &p.code[pc]
-	return int(in.A & bitRegister / bitRegister), in.Op == OpGreater || in.Op == OpAtLeast
-}
-
-// Bound returns what the instruction at pc holds an amount against, in base units of 10^-decimals. It is ok for `gt`
-// and `ge` only. pc must be less than [Program.Len].
-func (p *Program) Bound(pc uint16) (bound amount.Amount, decimals uint8, ok bool) {
-	in := &p.code[pc]
-	if in.Op != OpGreater && in.Op != OpAtLeast {
-		return amount.Amount{}, 0, false
-	}
-	c := &p.constants[in.C]
-	return c.amount, c.decimals, true
-}
 
 // A WordList is a list of the policy in the words of its author, for answers to a denial that is about it. No run reads
 // it: like spans it is part of the debug section.

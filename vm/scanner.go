@@ -39,7 +39,7 @@ func split(source string) (words []word, err error) {
 			}
 			text, err := strconv.Unquote(prefix)
 			if err != nil {
-				return nil, fmt.Errorf("%s is no quoted text", prefix)
+				return nil, fmt.Errorf("%s is not a quoted text", prefix)
 			}
 			words, source = append(words, word{text, true}), source[len(prefix):]
 		default:

@@ -41,7 +41,7 @@ func (b exampleBuilder) limit(field string, limit amount.Amount, decimals uint8,
 	b.Load(0, b.Field(field), decimals, loaded)
 	b.Deny(b.rule(name), Blame{Slot: b.Field(field)}, over)
 	b.Place(loaded)
-	b.Compare(OpGreater, Unless, 0, b.Amount(limit, decimals), over)
+	b.Compare(OpGreater, Unless, 0, b.Amount(limit, decimals, "units"), over)
 	b.Deny(b.rule(name), Blame{Slot: b.Field(field)}, over)
 	b.Place(over)
 }

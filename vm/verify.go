@@ -43,7 +43,7 @@ func (p *Program) checkTexts() error {
 			}
 		}
 		if rules[r] {
-			return fmt.Errorf("rule %d: %q stands in the table twice", i, r.Name)
+			return fmt.Errorf("rule %d: %q is in the table twice", i, r.Name)
 		}
 		rules[r] = true
 	}
@@ -112,7 +112,7 @@ func (c *Counter) validate() error {
 	case c.Unit == "":
 		return errors.New("a limit needs a unit, and it has none")
 	case c.Window == 0 || c.Window >= windowCount:
-		return fmt.Errorf("%d is no window", c.Window)
+		return fmt.Errorf("%d is not a window", c.Window)
 	case c.Op == 0 || c.Op >= counterOpCount:
 		return fmt.Errorf("%d is nothing that a use does to a counter: count, sum or max", c.Op)
 	case c.Op != Count && c.Amount == NoSlot:
@@ -158,7 +158,7 @@ func (a operandA) check(value uint8) error {
 		return fmt.Errorf("operand A is %d: the operation has no such modifier", value)
 	}
 	if a == aClass && (value == uint8(NoClass) || value > uint8(Model)) {
-		return fmt.Errorf("operand A: %d is no class", value)
+		return fmt.Errorf("operand A: %d is not a class", value)
 	}
 	return nil
 }

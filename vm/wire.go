@@ -90,7 +90,7 @@ func (r *reader) varint() int64 {
 // advance goes behind a number of n bytes. A number's last byte is zero only if it is padded.
 func (r *reader) advance(n int) {
 	if n <= 0 {
-		r.failf("no number stands here")
+		r.failf("a number is expected here")
 	}
 	if b := r.take(max(n, 0)); n > 1 && b != nil && b[n-1] == 0 {
 		r.failf("a number is not in its shortest form")

@@ -211,7 +211,7 @@ func (r *reader) wordList() (l WordList) {
 		form := text
 		if apart {
 			if form = r.text(); form == text {
-				r.failf("the form of a word stands there twice")
+				r.failf("the form of a word occurs twice")
 			}
 		}
 		l.Texts, l.Forms = append(l.Texts, text), append(l.Forms, form)

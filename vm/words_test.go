@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"bailiff/vm/amount"
 	"bailiff/vm/match"
 )
 
@@ -197,6 +198,64 @@ func TestFirst(t *testing.T) {
 		}
 		if got := p.First(&result.Violations[0], frame); got != c.want {
 			t.Errorf("of %v element %d is named, want %d", c.elems, got, c.want)
+		}
+	}
+}
+
+// TestAmountTests: denials, holds and notes know which test of an amount they are about, decoded as they were built, and a debug
+// section that names other instructions is not a program.
+func TestAmountTests(t *testing.T) {
+	b := NewBuilder("2.0.0")
+	b.SetSpan(Span{Start: 1, End: 2, Line: 3})
+	done, loaded, small, asked := b.NewLabel(), b.NewLabel(), b.NewLabel(), b.NewLabel()
+	rule := func(name string) uint16 { return b.Rule(Rule{Name: name, Code: "C", Message: "m"}) }
+	b.Kind(Unless, b.Field("x"), Kinds(Missing), small)
+	b.Deny(rule("missing"), Blame{Slot: b.Field("x")}, done) // 1
+	b.Place(small)
+	b.Load(1, b.Field("x"), 6, loaded)
+	b.Deny(rule("form"), Blame{Slot: b.Field("x")}, done) // 3
+	b.Place(loaded)
+	b.Compare(OpGreater, Unless, 1, b.Amount(amount.FromUint64(7), 6, "USDC"), asked)
+	b.Deny(rule("most"), Blame{Slot: b.Field("x")}, done) // 5
+	b.Place(asked)
+	b.Compare(OpAtLeast, Unless, 1, b.Amount(amount.FromUint64(5), 6, "USDC"), done)
+	b.Hold(rule("ask")) // 7
+	b.Place(done)
+	b.End()
+	p, err := b.Program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded, _ := p.MarshalBinary()
+	again, err := Decode(encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []*Program{p, again} {
+		var got []string
+		for pc := range uint16(p.Len()) {
+			if test := p.AmountTest(pc); test != nil {
+				got = append(got, fmt.Sprintln(pc, test.PC, p.Rule(test.Rule).Name, test.Register, test.Decimals, test.Compares, test.Bound, test.Unit, p.AmountTestAt(test.PC) == test))
+			}
+		}
+		want := []string{"3 2 form 1 6 false 0  true\n", "5 4 most 1 6 true 7 USDC true\n", "7 6 ask 1 6 true 5 USDC true\n"}
+		if !slices.Equal(got, want) || p.AmountTestAt(0) != nil {
+			t.Errorf("the answers are about %q, want %q", got, want)
+		}
+	}
+	for name, change := range map[string]func(*AmountTest){
+		"an unknown instruction":    func(t *AmountTest) { t.Answer = 99 },
+		"a test that comes later":   func(t *AmountTest) { t.PC = 6 },
+		"an answer before the last": func(t *AmountTest) { t.Answer = 3 },
+		"a test of kinds":           func(t *AmountTest) { t.PC = 0 },
+		"an answer that is a test":  func(t *AmountTest) { t.Answer, t.PC = 6, 4 },
+	} {
+		changed := *p
+		changed.tests = slices.Clone(p.tests)
+		change(&changed.tests[1])
+		encoded, _ := changed.MarshalBinary()
+		if _, err := Decode(encoded); err == nil {
+			t.Errorf("%s is accepted", name)
 		}
 	}
 }

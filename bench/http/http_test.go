@@ -13,6 +13,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/bench"
+	"bailiff/bench/load"
 )
 
 // serve serves a handler until the test ends and returns its address.
@@ -47,10 +48,10 @@ func self(t *testing.T, address string) *process {
 }
 
 // drive measures a handler for an instant.
-func drive(t *testing.T, handler fasthttp.RequestHandler, body string, expect *expectation) (sample, error) {
+func drive(t *testing.T, handler fasthttp.RequestHandler, body string, expect expectation) (sample, error) {
 	t.Helper()
 	address := serve(t, handler)
-	one, err := newTarget(t.Name(), self(t, address), render("/v1/authorize", address, "sk_svc_test", body), expect, 2)
+	one, err := newTarget(t.Name(), self(t, address), load.Render("/v1/authorize", address, "sk_svc_test", body), expect, 2)
 	if err != nil {
 		return sample{}, err
 	}
@@ -61,7 +62,7 @@ func drive(t *testing.T, handler fasthttp.RequestHandler, body string, expect *e
 func TestFloors(t *testing.T) {
 	for _, row := range []struct {
 		kind   string
-		expect *expectation
+		expect expectation
 	}{
 		{floorDecode, expectTestRun}, {floorKeep, expectTestRun}, {floorSign, expectSigned}, {floorEcho, expectEcho},
 	} {
@@ -94,7 +95,7 @@ func TestFaultsEndARun(t *testing.T) {
 		name    string
 		handler fasthttp.RequestHandler
 		body    string
-		expect  *expectation
+		expect  expectation
 		says    string
 	}{
 		{"another status", answerWith(503, simulated), bench.AllowedIntent, expectTestRun, "expected status 200"},
@@ -103,7 +104,7 @@ func TestFaultsEndARun(t *testing.T) {
 		{"no attestation", answerWith(200, simulated), bench.AllowedIntent, expectSigned, "not the expected one"},
 		{"another code", answerWith(403, `{"status":"DENIED","error_code":"SVC_POLICY_VIOLATION"}`), bench.DeniedIntent, expectDenied, "not the expected one"},
 		{"no JSON", answerWith(200, "ALLOWED"), bench.AllowedIntent, expectTestRun, "no JSON"},
-		{"a large body", answerWith(200, strings.Repeat(" ", bufferBytes)), bench.AllowedIntent, expectTestRun, "short buffer"},
+		{"a large body", answerWith(200, strings.Repeat(" ", load.BufferBytes)), bench.AllowedIntent, expectTestRun, "short buffer"},
 		{"no length", func(ctx *fasthttp.RequestCtx) { ctx.SetBodyStream(strings.NewReader(simulated), -1) }, bench.AllowedIntent, expectTestRun, "no Content-Length"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -125,7 +126,7 @@ func TestOpenLoop(t *testing.T) {
 		}
 		ctx.SetBodyString(simulated)
 	})
-	target, err := newTarget("paced", self(t, address), render("/", address, "sk_svc_x", bench.AllowedIntent), expectTestRun, 2)
+	target, err := newTarget("paced", self(t, address), load.Render("/", address, "sk_svc_x", bench.AllowedIntent), expectTestRun, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func TestOpenLoop(t *testing.T) {
 	}
 	waited := 0
 	for _, one := range target.clients {
-		for _, bar := range one.latency.Distribution() {
+		for _, bar := range one.Latency.Distribution() {
 			if bar.From >= (pause / 4).Microseconds() {
 				waited += int(bar.Count)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bailiff/bench"
+	"bailiff/bench/load"
 	"bailiff/runtime/attest"
 )
 
@@ -53,7 +54,7 @@ func (p *players) start(ctx context.Context, o *options) (err error) {
 		place              **target
 		name, where, route string
 		body               string
-		expect             *expectation
+		expect             expectation
 		connections        int
 	}{
 		{&p.decode, "floor 1: decode", floorDecode, testRun, bench.AllowedIntent, expectTestRun, o.connections},
@@ -65,7 +66,7 @@ func (p *players) start(ctx context.Context, o *options) (err error) {
 		{&p.echo, "echo", floorEcho, authorize, bench.AllowedIntent, expectEcho, 1},
 	} {
 		to := servers[row.where]
-		request := render(row.route, to.address, p.service.apiKey, row.body)
+		request := load.Render(row.route, to.address, p.service.apiKey, row.body)
 		if *row.place, err = newTarget(row.name, to, request, row.expect, row.connections); err != nil {
 			return err
 		}
@@ -121,12 +122,12 @@ func (p *players) verifyAttestations(ctx context.Context) error {
 // attestation asks for an ALLOWED and returns the verified claims.
 func (p *players) attestation(verifier *attest.Verifier) (*attest.Claims, error) {
 	one := p.allowed.clients[0]
-	if err := one.exchange(); err != nil {
+	if err := one.Exchange(); err != nil {
 		return nil, err
 	}
 	var a answer
-	if err := json.Unmarshal(one.body, &a); err != nil || a.Attestation == nil {
-		return nil, fmt.Errorf("there is none in %.300s", one.body)
+	if err := json.Unmarshal(one.Answer(), &a); err != nil || a.Attestation == nil {
+		return nil, fmt.Errorf("there is none in %.300s", one.Answer())
 	}
 	return verifier.Verify(*a.Attestation, time.Now())
 }

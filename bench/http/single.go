@@ -8,9 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"bailiff/bench"
+	"bailiff/bench/load"
 	"bailiff/runtime/attest"
 )
 
@@ -90,7 +89,7 @@ func timeSigning(signer *attest.Signer, length time.Duration) (time.Duration, er
 
 // medianTime calls step for a while and returns the median time that it took.
 func medianTime(length time.Duration, step func() error) (time.Duration, error) {
-	times := hdrhistogram.New(1, longestMicroseconds, significantDigits)
+	times := load.NewHistogram()
 	for end := time.Now().Add(length); time.Now().Before(end); {
 		begin := time.Now()
 		if err := step(); err != nil {

@@ -8,17 +8,22 @@ import (
 	"sync"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"bailiff/bench"
+	"bailiff/bench/load"
 	"bailiff/bench/processor"
 )
+
+// expectation is what every answer of a target has to be.
+type expectation struct {
+	status string
+	body   func([]byte) error
+}
 
 // target is one thing to measure: the connections to it, each with the same request.
 type target struct {
 	name    string
 	server  *process
-	clients []*client
+	clients []*load.Client
 }
 
 // sample is what one phase gave.
@@ -28,15 +33,15 @@ type sample struct {
 	cpu      time.Duration // that the server took for one answer; 0 where the system does not tell
 }
 
-func newTarget(name string, server *process, request []byte, expect *expectation, connections int) (*target, error) {
+func newTarget(name string, server *process, request []byte, expect expectation, connections int) (*target, error) {
 	t := &target{name: name, server: server}
 	for range connections {
-		one, err := dial(server.address, request, expect)
+		one, err := load.Dial(server.address, &load.Shot{Request: request, Status: expect.status, Body: expect.body, Latency: load.NewHistogram()})
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", name, err), t.close())
 		}
 		t.clients = append(t.clients, one)
-		if err := one.exchange(); err != nil { // a connection that waits long for its first request is closed
+		if err := one.Exchange(); err != nil { // a connection that waits long for its first request is closed
 			return nil, errors.Join(fmt.Errorf("%s: %w", name, err), t.close())
 		}
 	}
@@ -46,7 +51,7 @@ func newTarget(name string, server *process, request []byte, expect *expectation
 func (t *target) close() error {
 	var faults []error
 	for _, one := range t.clients {
-		faults = append(faults, one.connection.Close())
+		faults = append(faults, one.Close())
 	}
 	return errors.Join(faults...)
 }
@@ -54,6 +59,18 @@ func (t *target) close() error {
 // longest is how far measure stretches a phase in which nothing was answered: on a machine that others keep busy a
 // short phase may be over before the server got a turn.
 const longest = 10 * time.Second
+
+// openLoop drives the first connections of t at a rate, for a length. The server's processor time is not measured.
+func (t *target) openLoop(connections int, rate float64, length time.Duration) (sample, error) {
+	clients := t.clients[:connections]
+	for _, one := range clients {
+		one.Latency.Reset()
+	}
+	if err := load.NewPace(rate, length).Drive(clients, length+stopTimeout); err != nil {
+		return sample{}, fmt.Errorf("%s: %w", t.name, err)
+	}
+	return summarize(clients, length), nil
+}
 
 // measure drives the first connections of t in a closed loop: a warm-up, then the time that counts. A phase without a
 // single answer says nothing about the server, and is measured again, each time four times as long.
@@ -79,7 +96,7 @@ func (t *target) phase(connections int, warmUp, length time.Duration) (sample, e
 	faults := make([]error, len(clients))
 	var all sync.WaitGroup
 	for i, one := range clients {
-		all.Go(func() { faults[i] = one.loop(start, end) })
+		all.Go(func() { faults[i] = one.Loop(start, end, stopTimeout) })
 	}
 	all.Wait()
 	if err := errors.Join(faults...); err != nil {
@@ -94,10 +111,10 @@ func (t *target) phase(connections int, warmUp, length time.Duration) (sample, e
 }
 
 // summarize puts together what the clients recorded of a phase; the rate is 0 where that is nothing.
-func summarize(clients []*client, length time.Duration) sample {
-	merged := hdrhistogram.New(1, longestMicroseconds, significantDigits)
+func summarize(clients []*load.Client, length time.Duration) sample {
+	merged := load.NewHistogram()
 	for _, one := range clients {
-		merged.Merge(one.latency)
+		merged.Merge(one.Latency)
 	}
 	at := func(quantile float64) time.Duration {
 		return time.Duration(merged.ValueAtQuantile(quantile)) * time.Microsecond
@@ -108,15 +125,9 @@ func summarize(clients []*client, length time.Duration) sample {
 // spent returns the processor time that the server has taken and the number of answers that it has given here.
 func (t *target) spent() (taken time.Duration, given int64) {
 	for _, one := range t.clients {
-		given += one.count
+		given += one.Count()
 	}
 	return processor.Time(t.server.pid()), given
-}
-
-// render returns the bytes of a request. Floors get the same as the service.
-func render(path, address, apiKey, body string) []byte {
-	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
-		path, address, apiKey, len(body), body)
 }
 
 // answer is what the checks look at in a body.
@@ -129,8 +140,8 @@ type answer struct {
 }
 
 // expectAnswer returns a check for bodies that are answers.
-func expectAnswer(status string, fits func(*answer) bool) *expectation {
-	return &expectation{status: status, body: func(body []byte) error {
+func expectAnswer(status string, fits func(*answer) bool) expectation {
+	return expectation{status: status, body: func(body []byte) error {
 		var a answer
 		if err := json.Unmarshal(body, &a); err != nil {
 			return fmt.Errorf("the answer is no JSON: %w", err)
@@ -153,7 +164,7 @@ var (
 	expectSigned = expectAnswer("200", func(a *answer) bool {
 		return a.Status == "ALLOWED" && a.Attestation != nil && len(*a.Attestation) > 6000 && !a.TestRun
 	})
-	expectEcho = &expectation{"200", func(body []byte) error {
+	expectEcho = expectation{"200", func(body []byte) error {
 		if !bytes.Equal(body, []byte(bench.AllowedIntent)) {
 			return errors.New("the echo is another")
 		}

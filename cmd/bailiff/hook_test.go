@@ -473,7 +473,7 @@ func TestHookGrammar(t *testing.T) {
 	}
 }
 
-// TestHookDefaults holds what is configured where nothing says otherwise (specification, "Client hook adapter contract").
+// TestHookDefaults holds what is configured where nothing says otherwise (specification, hook-adapter.4).
 func TestHookDefaults(t *testing.T) {
 	hookHome(t)
 	service := &fakeService{status: 200, body: allowedAnswer}

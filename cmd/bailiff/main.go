@@ -12,8 +12,10 @@ import (
 	"github.com/alecthomas/kong"
 
 	"bailiff/cmd/bailiff/backup"
+	"bailiff/cmd/bailiff/bench"
 	"bailiff/cmd/bailiff/cli"
 	"bailiff/cmd/bailiff/client"
+	"bailiff/cmd/bailiff/conform"
 	"bailiff/cmd/bailiff/doctor"
 	"bailiff/cmd/bailiff/hook"
 	"bailiff/cmd/bailiff/policy"
@@ -29,6 +31,8 @@ type command struct {
 	Client     client.Commands       `embed:""`
 	Backup     backup.Commands       `embed:""`
 	Hook       hook.Commands         `embed:""`
+	Bench      bench.Commands        `embed:""`
+	Conform    conform.Commands      `embed:""`
 	Completion cli.CompletionCommand `cmd:"" help:"Print what bash, zsh or fish needs to complete command lines."`
 	Complete   cli.CompleteCommand   `cmd:"" hidden:"" help:"Answer what completion has shells ask."`
 	Version    cli.VersionCommand    `cmd:"" help:"Print the version, the commit, and the versions of Go and of the engine."`

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,7 +15,6 @@ import (
 
 	"bailiff/fuzz/kit/blocks"
 	"bailiff/fuzz/kit/port"
-	"bailiff/fuzz/kit/testbin"
 )
 
 // shownAddress is where documents have the service listen.
@@ -25,67 +25,84 @@ type walk struct {
 	t       *testing.T
 	dir     string
 	address string
+	environ []string
 	outputs string // of all blocks so far
 	service *exec.Cmd
+	log     bytes.Buffer // of the service
 }
 
-// newWalk starts the service as make run does.
-func newWalk(t *testing.T) *walk {
+// newWalk starts the service as make run does, with further settings.
+func newWalk(t *testing.T, environ ...string) *walk {
 	t.Helper()
 	free, err := port.Free()
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &walk{t: t, dir: t.TempDir(), address: "127.0.0.1:" + free}
-	testbin.Track(t)
-	if err := testbin.Command(filepath.Join(w.dir, "bin", "bailiff")); err != nil {
-		t.Fatal(err)
-	}
-	service := w.command("bin/bailiff", "quickstart")
-	w.service = service
-	var log bytes.Buffer
-	service.Stdout, service.Stderr = &log, &log
-	if err := service.Start(); err != nil {
+	w.environ = append(append(os.Environ(), "HOME="+w.dir, "SVC_LISTEN="+w.address, "SVC_API_URL=http://"+w.address, "SVC_PUBLIC_URL=http://localhost:"+free, "SVC_ADMIN_LISTEN=off"), environ...)
+	command, err := exec.LookPath("bailiff") // TestMain makes this binary the command
+	if err := errors.Join(err, os.Mkdir(filepath.Join(w.dir, "bin"), 0o755), os.Symlink(command, filepath.Join(w.dir, "bin", "bailiff"))); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := service.Process.Signal(os.Interrupt); err != nil {
-			t.Error(err)
-		}
-		if err := service.Wait(); err != nil || t.Failed() {
-			t.Logf("%v\n%s", err, &log)
+		if err := w.stop(); err != nil || t.Failed() {
+			t.Logf("%v\n%s", err, &w.log)
 		}
 	})
+	if err := w.start(); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// start starts the service, and waits until it answers.
+func (w *walk) start() error {
+	w.service = exec.Command("bin/bailiff", "quickstart")
+	w.service.Dir, w.service.Env = w.dir, w.environ
+	w.service.Stdout, w.service.Stderr = &w.log, &w.log
+	if err := w.service.Start(); err != nil {
+		return err
+	}
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		if _, err := os.Stat(filepath.Join(w.dir, "data", "api-key")); err == nil && answers(w.address, deadline) == nil {
-			return w
+			return nil
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("the service did not start")
+			return errors.New("the service did not start")
 		}
 	}
 }
 
-// command is a command in the walk's folder, whose service listens on a free port.
-func (w *walk) command(name string, arguments ...string) *exec.Cmd {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	w.t.Cleanup(cancel)
-	command := exec.CommandContext(ctx, name, arguments...)
-	command.Dir = w.dir
-	command.Env = append(os.Environ(), "HOME="+w.dir, "SVC_LISTEN="+w.address, "SVC_API_URL=http://"+w.address, "SVC_ADMIN_LISTEN=off")
-	return command
+// stop ends the service where it runs.
+func (w *walk) stop() error {
+	if w.service == nil || w.service.Process == nil || w.service.ProcessState != nil {
+		return nil
+	}
+	if err := w.service.Process.Signal(os.Interrupt); err != nil {
+		return err
+	}
+	return w.service.Wait()
 }
 
 // run runs a block of shell, and fails where a command of it does. Curl answers 0 whatever the service does.
 func (w *walk) run(b blocks.Block, script string) (output string) {
 	w.t.Helper()
-	command := w.command("bash", "-euo", "pipefail", "-c", strings.ReplaceAll(script, shownAddress, w.address))
-	text, err := command.CombinedOutput()
+	output, err := w.try(script)
 	if err != nil {
-		w.t.Fatalf("%s: %v\n%s", b, err, text)
+		w.t.Fatalf("%s: %v\n%s\n%s", b, err, script, output)
 	}
+	return output
+}
+
+// try runs a script of bash.
+func (w *walk) try(script string) (output string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	command := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", strings.ReplaceAll(script, shownAddress, w.address))
+	command.Dir, command.Env = w.dir, w.environ
+	text, err := command.CombinedOutput()
 	w.outputs += string(text)
-	return string(text)
+	return string(text), err
 }
 
 // missing returns the lines that an output lacks.
@@ -127,13 +144,16 @@ var blanks = map[string]*regexp.Regexp{
 	"HOLD-ID": regexp.MustCompile(`"holdId":"([^"]+)"`),
 }
 
+// firstIntent is the heading of the part of README.md that TestFirstIntent walks through.
+const firstIntent = "The first intent"
+
 // TestFirstIntent does what README.md says about the first intent.
 func TestFirstIntent(t *testing.T) {
 	w := newWalk(t)
 	ran := 0
 	var first blocks.Block
 	for _, b := range blocks.Of(t, "../../README.md") {
-		if b.Heading != "The first intent" {
+		if b.Heading != firstIntent {
 			continue
 		}
 		if ran++; ran == 1 {

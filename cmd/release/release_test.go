@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"debug/buildinfo"
 	"debug/elf"
+	"debug/macho"
 	"encoding/hex"
 	"flag"
 	"fmt"
@@ -199,6 +200,31 @@ func TestArchives(t *testing.T) {
 		}
 		if len(localPaths(append([]byte("at "), firstFolder+"/x.go"...), folders...)) == 0 {
 			t.Error("a planted path is not found")
+		}
+		bill(t, read(t, dist, name+".cdx.json"), binary)
+	}
+}
+
+// every has TestOtherTargets build the platforms that the other tests leave out.
+var every = flag.Bool("every-target", false, "build the targets of a release for Darwin, too")
+
+// TestOtherTargets builds the archives for Darwin, which takes too long for every change: each has a command of its platform, and its bill.
+func TestOtherTargets(t *testing.T) {
+	if !*every {
+		t.Skip("make release-targets builds them")
+	}
+	others := targets[2:]
+	dist := released(t, project, t.TempDir(), committed, others)
+	for _, target := range others {
+		name := "bailiff-" + tag + "-" + target.String()
+		_, contents := unpack(t, read(t, dist, name+".tar.gz"))
+		binary := contents[name+"/bailiff"]
+		image, err := macho.NewFile(bytes.NewReader(binary))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := map[string]macho.Cpu{"amd64": macho.CpuAmd64, "arm64": macho.CpuArm64}[target.arch]; image.Cpu != want {
+			t.Errorf("%s is for %v; want %v", name, image.Cpu, want)
 		}
 		bill(t, read(t, dist, name+".cdx.json"), binary)
 	}

@@ -3,7 +3,11 @@
 // are made from it.
 package codes
 
-import "bailiff/grammar"
+import (
+	"slices"
+
+	"bailiff/grammar"
+)
 
 var table grammar.CodeTable
 
@@ -11,3 +15,8 @@ func define(code grammar.Code, info grammar.CodeInfo) grammar.Code { return tabl
 
 // All returns the definitions of the compiler's codes, in order.
 func All() []grammar.CodeInfo { return table.All() }
+
+// OfKnownKey reports whether findings of a code are in the line of a key that exists, or in its block.
+func OfKnownKey(code grammar.Code) bool {
+	return slices.ContainsFunc(table.All(), func(info grammar.CodeInfo) bool { return info.Code == code && !info.AnyLine })
+}

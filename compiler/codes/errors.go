@@ -9,37 +9,37 @@ import (
 
 // The codes of the errors.
 var (
-	UnknownKey = define("E2001", grammar.CodeInfo{Title: "an unknown key", Fix: grammar.FixSafe,
+	UnknownKey = define("E2001", grammar.CodeInfo{AnyLine: true, Title: "an unknown key", Fix: grammar.FixSafe,
 		Explanation: "The section has no such key. A rule under an unknown key would never be enforced.",
 		Wrong:       example.Tools("allow: bash"),
 		Right:       example.Tools("")})
 
-	KeyVersion = define("E2002", grammar.CodeInfo{Title: "a key of a later version",
+	KeyVersion = define("E2002", grammar.CodeInfo{AnyLine: true, Title: "a key of a later version",
 		Explanation: "The policy's version does not have this key. Raise the version line to the one that the message names, and sign again.",
 		Wrong:       "version: 1.0.0\n## tool_calls\nallowed: http\nhttp.allowed_methods: GET\n",
 		Right:       "version: 2.0.0\n## tool_calls\nallowed: http\nhttp.allowed_methods: GET\n"})
 
-	KeyUnsupported = define("E2003", grammar.CodeInfo{Title: "a key that is not supported yet",
+	KeyUnsupported = define("E2003", grammar.CodeInfo{AnyLine: true, Title: "a key that is not supported yet",
 		Explanation: "The format sets the key aside, and no version of bailiff enforces it yet. It is refused rather than ignored.",
 		Wrong:       example.SoftLimits("daily_tool_calls: 100\nwindow_days: 7"),
 		Right:       example.SoftLimits("daily_tool_calls: 100")})
 
-	KeyForm = define("E2005", grammar.CodeInfo{Title: "a scope or word where the key takes none",
+	KeyForm = define("E2005", grammar.CodeInfo{AnyLine: true, Title: "a scope or word where the key takes none",
 		Explanation: "Only `allow_only` takes a scope `[action=pattern]`, and only `allow_only` and `deny_if` take words such as an operator.",
 		Wrong:       "version: 2.0.0\n## tool_calls\nallowed[action=bash]: bash\n",
 		Right:       example.Tools("")})
 
-	ValueForm = define("E2006", grammar.CodeInfo{Title: "a block in place of a value, or the reverse",
-		Explanation: "`chain_actions` stands alone on its line with indented lines below it. Every other key has its value on its own line.",
+	ValueForm = define("E2006", grammar.CodeInfo{AnyLine: true, Title: "a block in place of a value, or the reverse",
+		Explanation: "`chain_actions` is alone on its line, with indented lines below it. Every other key has its value on its own line.",
 		Wrong:       "version: 2.0.0\n## evm\nallowed_chains: 1\nchain_actions: wallet.transfer\n",
 		Right:       "version: 2.0.0\n## evm\nallowed_chains: 1\nchain_actions:\n  \"1\": wallet.transfer\n"})
 
-	SectionVersion = define("E2007", grammar.CodeInfo{Title: "a section of a later version",
+	SectionVersion = define("E2007", grammar.CodeInfo{AnyLine: true, Title: "a section of a later version",
 		Explanation: "The policy's version does not have this section. Raise the version line to the one that the message names, and sign again.",
 		Wrong:       "version: 1.0.0\n## mcp\nallowed_servers: files\n",
 		Right:       "version: 2.0.0\n## mcp\nallowed_servers: files\n"})
 
-	OnlyShimFalse = define("E2008", grammar.CodeInfo{Title: "a section that does nothing",
+	OnlyShimFalse = define("E2008", grammar.CodeInfo{AnyLine: true, Title: "a section that does nothing",
 		Explanation: "`require_shim: false` is the default, and the section says nothing else.",
 		Wrong:       example.Custom("deny_string: secret\n## execution_limits\nrequire_shim: false"),
 		Right:       example.Custom("deny_string: secret\n## execution_limits\nrequire_shim: true")})
@@ -56,7 +56,7 @@ var (
 
 	Decimal = define("E2011", grammar.CodeInfo{Title: "not a decimal", Fix: grammar.FixGuess,
 		Explanation: "A decimal is digits, or digits, a point and digits, without sign, exponent, separator or unit. It must fit into 256 bits of base units.",
-		Wrong:       example.EVM("consensus_threshold_eth: 1,5"),
+		Wrong:       example.EVM("consensus_threshold_eth: 0,5"),
 		Right:       example.EVM("consensus_threshold_eth: 0.5")})
 
 	NotPositive = define("E2012", grammar.CodeInfo{Title: "a limit that is not above zero",
@@ -71,8 +71,8 @@ var (
 
 	Integer = define("E2014", grammar.CodeInfo{Title: "not an integer in range", Fix: grammar.FixGuess,
 		Explanation: "The value is a plain integer: `decimals` from 0 to 36, a count from 1 to 9007199254740991.",
-		Wrong:       example.Tools("## execution_limits\nmax_tool_calls_per_hour: 1.5"),
-		Right:       example.Tools("## execution_limits\nmax_tool_calls_per_hour: 15")})
+		Wrong:       example.Tools("## execution_limits\nmax_tool_calls_per_hour: 1,000"),
+		Right:       example.Tools("## execution_limits\nmax_tool_calls_per_hour: 1000")})
 
 	BooleanLetters = define("E2015", grammar.CodeInfo{Title: "a boolean in letters of another alphabet", Fix: grammar.FixGuess,
 		Explanation: "Only the case of ASCII letters is ignored. A letter of another alphabet is a different letter, even if its upper or lower case is in ASCII.",
@@ -200,17 +200,17 @@ var (
 		Right:       "version: 2.0.0\n## tool_calls\nallowed: web_fetch\nweb_fetch.blocked_domains: example.com\n"})
 
 	BlockedPath = define("E2052", grammar.CodeInfo{Title: "a malformed blocked path",
-		Explanation: "A blocked path is absolute, starts with `~/`, or is a name such as `.env` that is meant anywhere. It covers what lies below it. `*` stands for any characters within a segment: `.env*`, `/srv/*.pem`.",
+		Explanation: "A blocked path is absolute, starts with `~/`, or is a name such as `.env` that is meant anywhere. It covers what lies below it. `*` matches any characters within a segment: `.env*`, `/srv/*.pem`.",
 		Wrong:       "version: 2.0.0\n## tool_calls\nallowed: file_write\nfile_write.blocked_paths: $HOME/.ssh\n",
 		Right:       "version: 2.0.0\n## tool_calls\nallowed: file_write\nfile_write.blocked_paths: ~/.ssh\n"})
 
 	Recipient = define("E2053", grammar.CodeInfo{Title: "a malformed recipient",
-		Explanation: "An entry is a bare address, in which `*` stands for any characters but `@`: `*@example.com`.",
+		Explanation: "An entry is a bare address, in which `*` matches any characters but `@`: `*@example.com`.",
 		Wrong:       "version: 2.0.0\n## tool_calls\nallowed: email.send\nemail.allowed_recipients: example.com\n",
 		Right:       "version: 2.0.0\n## tool_calls\nallowed: email.send\nemail.allowed_recipients: *@example.com\n"})
 
 	AllowedHost = define("E2054", grammar.CodeInfo{Title: "a malformed allowed host", Fix: grammar.FixGuess,
-		Explanation: "An allowed host is a name or an IP address, which stands for itself, or `*.` and a name, which stands for what is below it: no scheme, port, path, range or bare `*`.",
+		Explanation: "An allowed host is a name or an IP address, which matches exactly, or `*.` and a name, which matches every host below that name. Schemes, ports, paths, ranges and a bare `*` are not allowed.",
 		Wrong:       "version: 2.0.0\n## tool_calls\nallowed: http\nhttp.allowed_hosts: api.example.com:8443\n",
 		Right:       "version: 2.0.0\n## tool_calls\nallowed: http\nhttp.allowed_hosts: api.example.com\n"})
 
@@ -220,17 +220,17 @@ var (
 		Right:       example.Tools("bash.blocked_commands: rm -rf, sudo")})
 
 	ListMarks = define("E2056", grammar.CodeInfo{Title: "brackets, backquotes or slashes around items", Fix: grammar.FixGuess,
-		Explanation: "Items stand bare, with commas between. Brackets, braces and backquotes around the list or an item, braces with alternatives, slashes around a regular expression, a backslash before `#`, and permission rules of agents' clients (`Bash(rm:*)`) are part of the item, which then blocks nothing that was meant. It is an error in lists that block or hold, and where the item can't be one. Where the characters are meant, put the item between quotes; resource profiles, which take no quotes, can't have such items.",
+		Explanation: "Write items bare, separated by commas. Brackets, braces and backquotes around the list or an item, braces with alternatives, slashes around a regular expression, a backslash before `#`, and permission rules of agents' clients (`Bash(rm:*)`) are part of the item, which then blocks nothing that was meant. It is an error in lists that block or hold, and where the item can't be one. Where the characters are meant, put the item between quotes; resource profiles, which take no quotes, can't have such items.",
 		Wrong:       example.Tools("bash.blocked_commands: [rm -rf, sudo]"),
 		Right:       example.Tools("bash.blocked_commands: rm -rf, sudo")})
 
 	ListSeparator = define("E2057", grammar.CodeInfo{Title: "a list that blocks and is not divided by commas", Fix: grammar.FixGuess,
-		Explanation: "Lists split on commas alone. A `;` or `|` between two words, or white space between names or paths, makes one long item, which blocks nothing that was meant. It is an error in lists that block or hold, and where the item can't be one. A blocked command that begins with an operator (`> /dev/sda`) or pipes into a shell (`curl | bash`) is meant as it stands; any other goes between quotes.",
+		Explanation: "Lists split on commas alone. A `;` or `|` between two words, or white space between names or paths, makes one long item, which blocks nothing that was meant. It is an error in lists that block or hold, and where the item can't be one. A blocked command that begins with an operator (`> /dev/sda`) or pipes into a shell (`curl | bash`) is taken literally; any other goes between quotes.",
 		Wrong:       example.Tools("bash.blocked_commands: rm -rf; sudo; shutdown"),
 		Right:       example.Tools("bash.blocked_commands: rm -rf, sudo, shutdown")})
 
 	Placeholder = define("E2058", grammar.CodeInfo{Title: "a placeholder in place of a value",
-		Explanation: "In documents and templates, `<name>`, `$NAME`, `…` and `0x…` stand for what the author of a policy chooses. In a policy they stand for nothing. Write the value itself. If the text is meant, put it between quotes.",
+		Explanation: "In documents and templates, `<name>`, `$NAME`, `…` and `0x…` are placeholders that the author of a policy replaces. A policy has no placeholders. Write the value itself. If the text is meant, put it between quotes.",
 		Wrong:       example.Tools("bash.blocked_commands: <commands>"),
 		Right:       example.Tools("bash.blocked_commands: rm -rf, sudo")})
 
@@ -314,7 +314,7 @@ var (
 		Wrong:       example.SoftLimits("cap.deploys.max_count: 3\ncap.deploys.action: bash"),
 		Right:       example.SoftLimits("cap.deploys.max_count: 3\ncap.deploys.window: day\ncap.deploys.action: bash")})
 
-	CapForm = define("E2075", grammar.CodeInfo{Title: "a cap that is two things",
+	CapForm = define("E2075", grammar.CodeInfo{Title: "a cap that both counts and sums",
 		Explanation: "A cap either counts (`max_count`) or adds up (`max_sum_usd` with `amount_field`).",
 		Wrong:       example.SoftLimits("cap.deploys.max_count: 3\ncap.deploys.window: day\ncap.deploys.action: bash\ncap.deploys.max_sum_usd: 5\ncap.deploys.amount_field: metadata.usd"),
 		Right:       example.SoftLimits("cap.deploys.max_count: 3\ncap.deploys.window: day\ncap.deploys.action: bash")})
@@ -325,7 +325,7 @@ var (
 		Right:       example.SoftLimits("cap.refunds.max_sum_usd: 250\ncap.refunds.amount_field: metadata.usd\ncap.refunds.window: day\ncap.refunds.action: bash")})
 
 	TooLarge = define("E2080", grammar.CodeInfo{Title: "a policy that is too large to enforce",
-		Explanation: "The program would exceed a bound of the machine, which keeps decisions fast whatever the policy says. Shorten the lists, or divide what is governed among several keys."})
+		Explanation: "The program would exceed a bound of the machine, which keeps decisions fast whatever the policy says. Shorten the lists, or divide the actions among several API keys."})
 
 	Memory = define("E2081", grammar.CodeInfo{Title: "a policy whose program takes too much memory",
 		Explanation: "A compiled policy takes at most 8 MiB, its patterns and the searches for its texts included. Patterns that count far (`.{0,300}`) or name Unicode classes (`\\pL`) take most: use `contains`, `starts_with` or lists in their place. A text that is in force already stays in force."})
@@ -374,7 +374,7 @@ var (
 		Right:       example.Response("")})
 
 	AllowedPath = define("E2097", grammar.CodeInfo{Title: "a malformed allowed path",
-		Explanation: "An allowed path is absolute, starts with `~/`, or is relative to the intent's `cwd`, which is `.` itself. It is read from its first segment, case included, and covers what lies below it. `*` stands for any characters within a segment: `src/*.go`. It has no `..`, no variables, and a `\\` only behind a drive.",
+		Explanation: "An allowed path is absolute, starts with `~/`, or is relative to the intent's `cwd`, which is `.` itself. It is read from its first segment, case included, and covers what lies below it. `*` matches any characters within a segment: `src/*.go`. It has no `..`, no variables, and a `\\` only behind a drive.",
 		Wrong:       "version: 2.4.0\n## tool_calls\nallowed: file_write\nfile_write.allowed_paths: ../app\n",
 		Right:       "version: 2.4.0\n## tool_calls\nallowed: file_write\nfile_write.allowed_paths: /srv/app\n"})
 
@@ -384,7 +384,7 @@ var (
 		Right:       "version: 2.4.0\n## tool_calls\nallowed: bash\nbash.allowed_commands: ls\n"})
 
 	KeyID = define("E2110", grammar.CodeInfo{Title: "a malformed id of an API key",
-		Explanation: "`keys` in `## deployment` names API keys by their `key_id`, which `bailiff keys list` shows: 32 hexadecimal digits in the form of a UUID. The key itself is a secret and never stands in a policy.",
+		Explanation: "`keys` in `## deployment` names API keys by their `key_id`, which `bailiff keys list` shows: 32 hexadecimal digits in the form of a UUID. The key itself is a secret and must never be in a policy.",
 		Wrong:       example.Deployment("keys: trading-agent"),
 		Right:       example.Deployment("keys: 6f1c1a52-8a0e-4f3c-9d27-6e2f0c1b7a90")})
 

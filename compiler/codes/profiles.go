@@ -23,7 +23,7 @@ var (
 		Right:       example.Filesystem("allowed_effects: read\nprotected_file_classes: secret\nprotected_class_catalog: ours")})
 
 	Ref = define("E2403", grammar.CodeInfo{Title: "a malformed protected ref",
-		Explanation: "A protected ref is exact, or the beginning of refs and one `*` at its end, which stands for any characters, slashes too. `HEAD`, and a name that `git check-ref-format` refuses, are not refs, so the entry would protect nothing.",
+		Explanation: "A protected ref is exact, or the beginning of refs and one `*` at its end, which matches any characters, slashes too. `HEAD`, and a name that `git check-ref-format` refuses, are not refs, so the entry would protect nothing.",
 		Wrong:       example.Git("protected_refs: release/*/stable"),
 		Right:       example.Git("protected_refs: release/*")})
 
@@ -33,12 +33,12 @@ var (
 		Right:       example.Database("allowed_resources: app.public.*")})
 
 	OutsideOfNothing = define("E2405", grammar.CodeInfo{Title: "block_outside_writes without roots",
-		Explanation: "Without `roots`, nothing says what is outside of the repository.",
+		Explanation: "Without `roots`, the policy does not say which files are outside of the repository.",
 		Wrong:       example.Repository("block_outside_writes: true"),
 		Right:       example.Repository("roots: .\nblock_outside_writes: true")})
 
-	ApprovalDenied = define("E2407", grammar.CodeInfo{Title: "an approval of what is not allowed",
-		Explanation: "`require_approval` is a part of `allowed_operations`: what is not allowed is denied, and no approval changes that.",
+	ApprovalDenied = define("E2407", grammar.CodeInfo{Title: "an approval of an operation that is not allowed",
+		Explanation: "Every operation in `require_approval` must also be in `allowed_operations`: other operations are denied, and an approval does not change that.",
 		Wrong:       example.Database("allowed_operations: select, insert\nrequire_approval: update"),
 		Right:       example.Database("allowed_operations: select, insert, update\nrequire_approval: update")})
 
@@ -52,7 +52,7 @@ var (
 		Wrong:       "version: 2.1.0\n## git\nallowed_operations: status\nrequire_shim: true\n",
 		Right:       example.Git("allowed_operations: status")})
 
-	GovernsOtherKind = define("W2402", grammar.CodeInfo{Title: "a resource profile for what is no tool",
+	GovernsOtherKind = define("W2402", grammar.CodeInfo{Title: "a resource profile for an action that is not a tool",
 		Explanation: "The pattern covers an EVM or model action. The profile governs it, so that it needs a shim and the profile's metadata, and does not grant it. Name the tools that are meant.",
 		Wrong:       "version: 2.1.0\n## database\nactions: contract.*\nrequire_shim: true\n",
 		Right:       example.Database("")})

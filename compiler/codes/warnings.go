@@ -8,12 +8,12 @@ import (
 // The codes of the warnings.
 var (
 	SpendOfHooks = define("N2001", grammar.CodeInfo{Title: "a budget in USD that hooks cannot meet",
-		Explanation: "Hooks of coding agents read from transcripts how many tokens a task has used. Transcripts name no prices, so a hook sends no `estimated_spend_usd`, and a budget in USD denies its calls with `SVC_MODEL_USAGE_UNAVAILABLE`, unless another client has sent what the same task spent. Limit tokens for such agents. Where clients do send what was spent, nothing has to be done.",
+		Explanation: "Hooks of coding agents read from transcripts how many tokens a task has used. Transcripts name no prices, so a hook sends no `estimated_spend_usd`, and a budget in USD denies its calls with `SVC_MODEL_USAGE_UNAVAILABLE`, unless another client has reported the spending of the same task. Limit tokens for such agents. Where clients do report their spending, ignore this warning.",
 		Wrong:       "version: 2.0.0\n## tool_calls\nallowed: bash\n## execution_limits\nmax_model_spend_usd_per_task: 5\n",
 		Right:       "version: 2.0.0\n## tool_calls\nallowed: bash\n## execution_limits\nmax_model_tokens_per_task: 1000000\n"})
 
 	PassesTools = define("W2001", grammar.CodeInfo{Title: "a policy that passes every tool",
-		Explanation: "Without `## evm`, `## tool_calls`, `## mcp` or a profile nothing has to be granted: every tool intent passes that no rule denies. List what is meant in `tool_calls.allowed`.",
+		Explanation: "Without `## evm`, `## tool_calls`, `## mcp` or a profile nothing has to be granted: every tool intent passes unless a rule denies it. List the allowed tools in `tool_calls.allowed`.",
 		Wrong:       example.Custom("deny_string: secret"),
 		Right:       example.Custom("deny_string: secret\n## tool_calls\nallowed: bash")})
 
@@ -82,18 +82,18 @@ var (
 		Wrong:       example.Custom("deny_string: “secret”"),
 		Right:       example.Custom("deny_string: \"secret\"")})
 
-	CommaInText = define("W2015", grammar.CodeInfo{Title: "a comma in a value that is no list",
+	CommaInText = define("W2015", grammar.CodeInfo{Title: "a comma in a value that is not a list",
 		Explanation: "The value of `deny_if` and `deny_string` is the rest of the line, one text with its commas and quotes. Write one line for each value. Where one text with a comma is meant, put it between quotes.",
 		Wrong:       example.Custom("deny_if.metadata.environment equals production, staging"),
 		Right:       example.Custom("deny_if.metadata.environment equals production\ndeny_if.metadata.environment equals staging")})
 
-	LiteralStar = define("W2016", grammar.CodeInfo{Title: "a star that stands for itself",
+	LiteralStar = define("W2016", grammar.CodeInfo{Title: "a star that matches only itself",
 		Explanation: "In the values of custom rules and in blocked commands `*` is a character like any other, so that `curl*` is found in no command. `equals` and `not_equals` compare whole texts; `starts_with`, `ends_with`, `contains` and `matches` compare parts, and a blocked command is sought anywhere. Where the star is meant, put the value between quotes.",
 		Wrong:       example.Custom("deny_if.metadata.environment equals prod*"),
 		Right:       example.Custom("deny_if.metadata.environment starts_with prod")})
 
-	NumberForm = define("W2017", grammar.CodeInfo{Title: "a number in a form that no number has", Fix: grammar.FixGuess,
-		Explanation: "Numbers of a request are compared by their RFC 8785 text, the shortest that stands for them: `1` and never `1.0` or `1e0`. The rule would hold for the text only. Where the text is meant, put it between quotes.",
+	NumberForm = define("W2017", grammar.CodeInfo{Title: "a number that is not in its shortest form", Fix: grammar.FixGuess,
+		Explanation: "Numbers of a request are compared in their shortest form (RFC 8785): `1`, never `1.0` or `1e0`. So this value matches only a text, never a number. Write the number in its shortest form; if the text is meant, put it between quotes.",
 		Wrong:       example.Custom("deny_if.metadata.level equals 1.0"),
 		Right:       example.Custom("deny_if.metadata.level equals 1")})
 
@@ -102,7 +102,7 @@ var (
 		Wrong:       "version: 2.0.0\n## tool_calls\nallowed: webfetch\n",
 		Right:       example.Tools("")})
 
-	LimitUnused = define("W2019", grammar.CodeInfo{Title: "a limit on what is not granted",
+	LimitUnused = define("W2019", grammar.CodeInfo{Title: "a limit on an action that is not granted",
 		Explanation: "The limit counts intents that passed every other rule. This policy grants none of them, so there is nothing to count.",
 		Wrong:       example.EVM("## execution_limits\nmax_tool_calls_per_hour: 10"),
 		Right:       example.EVM("## tool_calls\nallowed: bash\n## execution_limits\nmax_tool_calls_per_hour: 10")})
@@ -152,7 +152,7 @@ var (
 		Wrong:       example.Custom("deny_if.metadata.branch matches ^release"),
 		Right:       example.Custom("deny_if.metadata.branch starts_with release")})
 
-	ApprovalUnused = define("W2029", grammar.CodeInfo{Title: "an approval of what is never granted",
+	ApprovalUnused = define("W2029", grammar.CodeInfo{Title: "an approval of an action that is never granted",
 		Explanation: "The entry covers no intent of the section that could pass, so it holds nothing.",
 		Wrong:       example.Tools("require_approval: deploy"),
 		Right:       example.Tools("require_approval: bash")})
@@ -188,7 +188,7 @@ var (
 		Right:       "version: 2.1.0\n## evm\nallowed_chains: 1\nallowed_actions: contract.call\nmax_transaction_eth: 1\nrequire_calldata_enrichment: true\ntoken.USDC.decimals: 6\ntoken.USDC.max_transaction: 250\ntoken.USDC.addresses: 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48\n"})
 
 	ListBrackets = define("W2036", grammar.CodeInfo{Title: "a list in brackets", Fix: grammar.FixGuess,
-		Explanation: "Items stand on one line with commas between. Brackets are part of the first and the last item, which then mean nothing that a request has.",
+		Explanation: "Write items on one line, separated by commas. Brackets become part of the first and the last item, so that these match nothing in a request.",
 		Wrong:       "version: 2.0.0\n## tool_calls\nallowed: [bash, http]\n",
 		Right:       "version: 2.0.0\n## tool_calls\nallowed: bash, http\n"})
 
@@ -207,8 +207,8 @@ var (
 		Wrong:       "version: 2.0.0\n## tool_calls\nallowed: bash; http\n",
 		Right:       "version: 2.0.0\n## tool_calls\nallowed: bash, http\n"})
 
-	LiteralWildcard = define("W2041", grammar.CodeInfo{Title: "a wildcard that is none",
-		Explanation: "Patterns of tools and actions have one wildcard, `*`. Question marks, brackets and braces stand for themselves, so that the pattern covers no name that is meant.",
+	LiteralWildcard = define("W2041", grammar.CodeInfo{Title: "a character that is not a wildcard here",
+		Explanation: "Patterns of tools and actions have one wildcard, `*`. Question marks, brackets and braces match only themselves, so the pattern does not cover the intended names.",
 		Wrong:       example.MCP("blocked_tools: files.delete_?"),
 		Right:       example.MCP("blocked_tools: files.delete_*")})
 
@@ -218,17 +218,17 @@ var (
 		Right:       "version: 2.0.0\n## mcp\nallowed_servers: files, search\nallowed_tools: files.read, search.query\n"})
 
 	Wei = define("W2043", grammar.CodeInfo{Title: "a native amount in wei",
-		Explanation: "Native amounts of a policy are in ETH, or the chain's own currency. This one is more than there is, as when somebody writes it in wei: a limit that limits nothing.",
+		Explanation: "Native amounts of a policy are in ETH, or the chain's own currency. This amount is above the total supply, so the limit never applies. It is probably in wei: divide it by 10^18.",
 		Wrong:       "version: 2.0.0\n## evm\nallowed_chains: 1\nallowed_actions: wallet.transfer\nmax_transaction_eth: 500000000000000000\n",
 		Right:       "version: 2.0.0\n## evm\nallowed_chains: 1\nallowed_actions: wallet.transfer\nmax_transaction_eth: 0.5\n"})
 
-	SignBehindColon = define("W2044", grammar.CodeInfo{Title: "a sign at once behind the colon",
-		Explanation: "One colon separates a key from its value. The second sign of `:=` or `::` becomes part of the value, which is then not the one that was meant, and blocks or grants nothing.",
+	SignBehindColon = define("W2044", grammar.CodeInfo{Title: "a sign directly after the colon",
+		Explanation: "One colon separates a key from its value. The second sign of `:=` or `::` becomes part of the value, so the value blocks or grants nothing.",
 		Wrong:       "version: 2.0.0\n## tool_calls\nallowed: bash\nbash.blocked_commands:= rm -rf\n",
 		Right:       "version: 2.0.0\n## tool_calls\nallowed: bash\nbash.blocked_commands: rm -rf\n"})
 
 	PinOnAllChains = define("W2045", grammar.CodeInfo{Title: "an address that is pinned on several chains",
-		Explanation: "An address without a chain is pinned on every chain that the policy allows, and on another chain it may be another contract, or nobody's yet. From version 2.4 on `8453:0x…` pins it on one.",
+		Explanation: "An address without a chain is pinned on every chain that the policy allows, and on another chain it may be another contract, or one that does not exist yet. From version 2.4 on `8453:0x…` pins it on one.",
 		Wrong:       "version: 2.4.0\n## evm\nallowed_chains: 1, 8453\nallowed_actions: wallet.transfer\nmax_transaction_eth: 1\nmax_fee_eth: 0.01\ntoken.USDC.decimals: 6\ntoken.USDC.max_transaction: 250\ntoken.USDC.addresses: 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48\n",
 		Right:       "version: 2.4.0\n## evm\nallowed_chains: 1, 8453\nallowed_actions: wallet.transfer\nmax_transaction_eth: 1\nmax_fee_eth: 0.01\ntoken.USDC.decimals: 6\ntoken.USDC.max_transaction: 250\ntoken.USDC.addresses: 1:0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48, 8453:0x833589fcd6edb6e08f4c7c32d4f71b54bda02913\n"})
 
@@ -253,7 +253,7 @@ var (
 		Right:       "version: 2.4.0\n## evm\nallowed_chains: 1\nallowed_actions: contract.call\nmax_transaction_eth: 1\nmax_fee_eth: 0.01\n## custom\nallow_only[action=contract.call].targetAddress: 0x4200000000000000000000000000000000000006\n"})
 
 	FeesUnlimited = define("W2050", grammar.CodeInfo{Title: "native amounts are limited and fees are not",
-		Explanation: "Gas is paid in the same currency, and whoever sets its price can spend a balance on it: a transaction of 0 ETH may cost more than the maximum. `max_fee_eth` (version 2.4) has intents declare the most that gas may cost; without it only the gateway's own limit holds, `SVC_MAX_FEE_<chainId>`.",
+		Explanation: "Gas is paid in the same currency, and an agent that sets its price can spend the whole balance on it: a transaction of 0 ETH may cost more than the maximum. `max_fee_eth` (version 2.4) has intents declare the most that gas may cost; without it only the gateway's own limit holds, `SVC_MAX_FEE_<chainId>`.",
 		Wrong:       example.EVM(""),
 		Right:       example.Fees("")})
 
@@ -288,7 +288,7 @@ var (
 		Right:       "version: 2.3.0\n## mcp\nallowed_tools: api.call\n"})
 
 	NegatedItem = define("W2061", grammar.CodeInfo{Title: "an item that begins as an exception",
-		Explanation: "Other formats write exceptions as `!item` or `not item`. A policy has none: the `!` or the word is part of the text, so that the item covers nothing that a request has, and what it was to exclude stays covered by the other items. A list that blocks denies whatever another list allows; put exceptions from a list that allows there. Where it is meant as it stands, put the item between quotes.",
+		Explanation: "Other formats write exceptions as `!item` or `not item`. A policy has none: the `!` or the word is part of the text, so the item matches nothing, and the other items still cover what it was meant to exclude. A list that blocks denies whatever another list allows; put exceptions from a list that allows there. If the characters are meant, put the item between quotes.",
 		Wrong:       example.Tools("file_write.blocked_paths: /srv, !/srv/public"),
 		Right:       example.Tools("file_write.blocked_paths: /srv/private, /srv/keys")})
 
@@ -298,12 +298,12 @@ var (
 		Right:       "version: 2.4.0\n## tool_calls\nallowed: file_write\nfile_write.blocked_paths: .ssh, *.pem\n"})
 
 	RunsOthers = define("W2063", grammar.CodeInfo{Title: "an allowed command that runs others",
-		Explanation: "The program runs what its arguments, its files or its settings name, so that an entry with its name alone lets nearly every command through: `git` by aliases and `-c`, `find` by `-exec` of what is listed and by `-delete`, `tar` by `--to-command`, `awk`, `sed` and interpreters by their programs. List the first words of what is meant (`git status`), or leave it to a script that the agent cannot write.",
+		Explanation: "The program runs what its arguments, its files or its settings name, so that an entry with its name alone lets nearly every command through: `git` by aliases and `-c`, `find` by `-exec` and `-delete`, `tar` by `--to-command`, `awk`, `sed` and interpreters by their programs. List the first words of the intended command (`git status`), or allow a script that the agent cannot write.",
 		Wrong:       "version: 2.4.0\n## tool_calls\nallowed: bash\nbash.allowed_commands: ls, git\n",
 		Right:       "version: 2.4.0\n## tool_calls\nallowed: bash\nbash.allowed_commands: ls, git status\n"})
 
 	AmountPart = define("W2070", grammar.CodeInfo{Title: "a part of an amount",
-		Explanation: "An amount is compared as the shortest decimal in human units: `0.20`, and 200000 base units of a token with six decimals, are `0.2`. A part, or a pattern, of that text says little about the amount, and a rule with one is easily passed by another amount. Limits are set by `max_transaction_eth` and its like.",
+		Explanation: "An amount is compared as the shortest decimal in human units: `0.20`, and 200000 base units of a token with six decimals, are `0.2`. A rule that compares a part of that text, or matches it with a pattern, says little about the amount: other amounts pass it. To limit amounts, use `max_transaction_eth`, `max_fee_eth` or `token.<SYMBOL>.max_transaction`.",
 		Wrong:       example.Custom("deny_if.amount starts_with 9"),
 		Right:       example.Custom("deny_if.amount equals 9")})
 )

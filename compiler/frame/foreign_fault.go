@@ -70,7 +70,7 @@ func (f listFault) diagnostic(code grammar.Code, row *Key) grammar.Diagnostic {
 		d = d.WithFix(f.span, f.replacement)
 	}
 	if f.unlessQuoted && !row.Bare && slices.Contains([]Type{TypeTexts, TypePaths, TypeActions, TypePatterns, TypeTools}, row.Type) {
-		hint += "; if it is meant as it stands, put the item between quotes"
+		hint += "; if the characters are meant, put the item between quotes"
 	}
 	return d.WithHint("%s", hint)
 }

@@ -64,7 +64,7 @@ func findPatterns(row *Key, value *grammar.Value) (listFault, bool) {
 	span, replacement := partOf(value.Items, texts, wrong)
 	fault.span, fault.replacement = span, replacement
 	if !known {
-		fault.hint, fault.replacement = "write the text itself, a part of what is meant", ""
+		fault.hint, fault.replacement = "write a part of the text itself", ""
 		if len(texts) > 0 && replacement != "" {
 			fault.hint += ", such as `" + Shorten(replacement) + "`"
 		}

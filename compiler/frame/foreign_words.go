@@ -53,7 +53,7 @@ func findNegations(row *Key, value *grammar.Value) (listFault, bool) {
 	if text := value.Items[from].Text; text[0] != '!' {
 		mark, _, _ = strings.Cut(text, " ")
 	}
-	hint := "a list cannot take back what another item of it covers; name what is meant, item by item"
+	hint := "an item cannot exclude what another item covers; list each intended item"
 	if !row.Blocks {
 		hint = "to deny something, put it into a list that blocks, or into `deny_if` in `## custom`"
 	}

@@ -37,8 +37,8 @@ func (c *Checker) Refusals(found grammar.Diagnostics) (lines []Refusal) {
 // is no entry, one of an unknown key, or one of that key.
 func (c *Checker) Lost(section, key string) bool {
 	return c.lostLine(section, func(r Refusal) bool {
-		aboutValue := r.code >= codes.Word // then the line begins with a key that is known, or is one of a block
-		return !aboutValue || strings.Contains(r.text, key) || strings.HasPrefix(r.text, " ") || strings.HasPrefix(r.text, "\t")
+		return !codes.OfKnownKey(r.code) || // otherwise the line begins with that key, or is one of a block
+			strings.Contains(r.text, key) || strings.HasPrefix(r.text, " ") || strings.HasPrefix(r.text, "\t")
 	})
 }
 

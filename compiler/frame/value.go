@@ -13,6 +13,7 @@ import (
 	"bailiff/grammar"
 	"bailiff/vm/amount"
 	"bailiff/vm/form/evmaddr"
+	"bailiff/vm/slot"
 )
 
 // NameLetters are the characters of names that the author of a policy chooses.
@@ -22,9 +23,9 @@ const NameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456
 const (
 	MaxCount = 1<<53 - 1 // the largest integer that every JSON reader gives back exactly
 
-	MaxActionBytes = 128  // decisions, section 2, "Kinds of intents"
-	MaxPathBytes   = 256  // of a custom rule, so that its matched_rule stays short
-	MaxTextBytes   = 4096 // of one value or list entry, the same as a subject of `matches`
+	MaxActionBytes = slot.MaxAction // decisions, section 2, "Kinds of intents"
+	MaxPathBytes   = 256            // of a custom rule, so that its matched_rule stays short
+	MaxTextBytes   = 4096           // of one value or list entry, the same as a subject of `matches`
 
 	// MaxSymbolBytes is the longest symbol of a token.
 	MaxSymbolBytes = 64
@@ -191,7 +192,7 @@ func (c *Checker) Choice(row *Key, item grammar.Item) bool {
 	if slices.Contains(row.Values, item.Text) {
 		return true
 	}
-	d := grammar.At(codes.Word, item.Span, "`%s` is no value of `%s`", Shorten(item.Text), Shorten(row.Name))
+	d := grammar.At(codes.Word, item.Span, "`%s` is not a value of `%s`", Shorten(item.Text), Shorten(row.Name))
 	c.Add(suggestWord(d, item, row.Values))
 	return false
 }
@@ -226,7 +227,7 @@ func (c *Checker) patternItem(item grammar.Item) bool {
 // ActionPattern reports a text that is no action pattern.
 func (c *Checker) ActionPattern(text string, span grammar.Span) bool {
 	if exact := strings.TrimSuffix(text, "*"); strings.Contains(exact, "*") || !IsAction(text) {
-		c.Add(grammar.At(codes.ActionPattern, span, "`%s` is no action pattern", Shorten(text)).
+		c.Add(grammar.At(codes.ActionPattern, span, "`%s` is not a pattern of actions", Shorten(text)).
 			WithHint("write an action, or the beginning of actions and one `*` at its end"))
 		return false
 	}
@@ -298,7 +299,7 @@ func (c *Checker) Chain(text string, span grammar.Span) string {
 
 // notChain reports what is no chain id. A name has no fix: what it names is for the author to say.
 func notChain(text string, span grammar.Span) grammar.Diagnostic {
-	d := grammar.At(codes.ChainID, span, "`%s` is no chain id", Shorten(text))
+	d := grammar.At(codes.ChainID, span, "`%s` is not a chain id", Shorten(text))
 	if id := chainNames[strings.ToLower(text)]; id != "" {
 		return d.WithHint("chains are numbers; the id of `%s` is %s", text, id)
 	}

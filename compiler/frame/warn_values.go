@@ -57,7 +57,7 @@ func neverCompares(path, text string, whole bool) (fix string, never bool) {
 		return neverOneOf(slot.Methods(), text, strings.ToUpper(text), whole)
 	case SlotAmountUnit:
 		return neverOneOf([]string{"base"}, text, strings.ToLower(text), whole)
-	case "host":
+	case slot.Host.String():
 		_, err := httpurl.Host(text)
 		return "", whole && err != nil
 	case SlotTarget:
@@ -77,13 +77,13 @@ func neverCompares(path, text string, whole bool) (fix string, never bool) {
 		return "", strings.Trim(strings.ToLower(text), "0123456789abcdefx") != ""
 	case SlotTaskID:
 		return "", len(text) > MaxActionBytes || strings.Trim(text, NameLetters) != ""
-	case "framework":
+	case slot.Framework.String():
 		const letters = "abcdefghijklmnopqrstuvwxyz0123456789-"
 		if lower := strings.ToLower(text); strings.Trim(lower, letters) == "" {
 			return lower, lower != text
 		}
 		return "", true
-	case "txCommit":
+	case slot.TxCommit.String():
 		return "", strings.Trim(text, "0123456789abcdef") != "" || len(text) > 64 || whole && len(text) != 64
 	case SlotAction:
 		return "", !IsAction(text)

@@ -25,11 +25,11 @@ func CompileWithin(src *grammar.Source, stop func() bool) (*compiler.Compiled, g
 }
 
 func with(compiled *compiler.Compiled, found grammar.Diagnostics) (*compiler.Compiled, grammar.Diagnostics) {
-	return compiled, append(found, Policy(compiled)...).Sorted()
+	return compiled, append(found, warnings(compiled)...).Sorted()
 }
 
-// Policy returns the warnings about a typed policy. There are none where it lacks what a line with an error says.
-func Policy(compiled *compiler.Compiled) grammar.Diagnostics {
+// warnings returns those about a typed policy. There are none where it lacks what a line with an error says.
+func warnings(compiled *compiler.Compiled) grammar.Diagnostics {
 	if !compiled.Whole {
 		return nil
 	}
@@ -178,7 +178,7 @@ func (c *linter) lintAmounts() {
 	for _, token := range e.Tokens {
 		if token.Addresses == nil {
 			c.add(grammar.At(codes.TokenUnpinned, token.Span, "the rule for token `%s` pins no addresses", token.Symbol).
-				WithHint("add `token.%s.addresses: 0x…`; without it the symbol may stand for any contract, and the gateway submits nothing", token.Symbol))
+				WithHint("add `token.%s.addresses: 0x…`; without it the symbol may mean any contract, and the gateway submits nothing", token.Symbol))
 		}
 		if usual, known := usualDecimals[strings.ToUpper(token.Symbol)]; known && token.Decimals != nil && token.Decimals.N != usual {
 			c.add(grammar.At(codes.SymbolDecimals, token.Decimals.Span, "`%s` usually has %d decimals, and this says %d", token.Symbol, usual, token.Decimals.N).
@@ -191,7 +191,7 @@ func (c *linter) lintAmounts() {
 func (c *linter) lintActions() {
 	for _, action := range c.policy.EVM.Actions() {
 		lower := strings.ToLower(action.Text)
-		for _, known := range frame.CoreEVMActions() {
+		for _, known := range slot.CoreEVMActions() {
 			if lower != known && oneEdit(lower, known) {
 				c.misspelled(action, known)
 			}
@@ -277,7 +277,7 @@ func (c *linter) lintTools() {
 func nearTool(lower string) string {
 	bare := strings.NewReplacer("_", "", ".", "", "-", "").Replace
 	const shortest = 5 // of what is shorter one letter makes another word
-	for _, known := range frame.ForeignTools {
+	for _, known := range slot.ForeignTools {
 		if bare(lower) == bare(known) || len(known) >= shortest && oneEdit(lower, known) {
 			return known
 		}
@@ -311,11 +311,11 @@ func toolKeys(t *sections.ToolCalls) (keys []toolKey) {
 	list(t.Write.Allowed, "file_write")
 	list(t.Read.Blocked, "file_read")
 	list(t.Read.Allowed, "file_read")
-	list(t.Email.Exempt, sections.EmailAction)
-	list(t.Email.Allowed, sections.EmailAction)
-	list(t.Email.Blocked, sections.EmailAction)
+	list(t.Email.Exempt, slot.EmailAction)
+	list(t.Email.Allowed, slot.EmailAction)
+	list(t.Email.Blocked, slot.EmailAction)
 	if t.Email.Approval != nil {
-		keys = append(keys, toolKey{t.Email.Approval.Span, []string{sections.EmailAction}})
+		keys = append(keys, toolKey{t.Email.Approval.Span, []string{slot.EmailAction}})
 	}
 	list(t.HTTP.BlockedMethods, "http")
 	list(t.HTTP.AllowedMethods, "http", "web_fetch")
@@ -373,11 +373,11 @@ func (c *linter) methodUnused(span grammar.Span, method, why string) {
 // otherKind returns which kind of action a tool's name means, with its article, or "".
 func otherKind(lower string) string {
 	switch {
-	case frame.IsMCP(lower):
+	case slot.IsMCP(lower):
 		return "an MCP"
-	case lower == frame.ModelAction:
+	case lower == slot.ModelAction:
 		return "a model"
-	case slices.Contains(frame.CoreEVMActions(), lower):
+	case slices.Contains(slot.CoreEVMActions(), lower):
 		return "an EVM"
 	}
 	return ""

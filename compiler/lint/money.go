@@ -45,7 +45,7 @@ func (c *linter) lintOpenCalls() {
 	}
 	for _, action := range e.Actions() {
 		lower := strings.ToLower(action.Text)
-		if lower == frame.TransferAction || lower == frame.ApproveAction || limitsTarget(c.policy, lower) || holds(c.policy, lower) {
+		if lower == slot.TransferAction || lower == slot.ApproveAction || limitsTarget(c.policy, lower) || holds(c.policy, lower) {
 			continue
 		}
 		c.add(grammar.At(codes.OpenCalls, action.Span, "`%s` may call any contract that no token rule pins: Permit2 and routers move tokens that were approved before, Multicall3 runs further calls", action.Text).

@@ -10,6 +10,7 @@ import (
 	"bailiff/compiler/profiles"
 	"bailiff/grammar"
 	"bailiff/vm/form/resource"
+	"bailiff/vm/slot"
 )
 
 // lintProfiles warns of entries of resource profiles that are surely not meant.
@@ -82,7 +83,7 @@ func rootAbove(root string, listed map[string]bool) string {
 
 // lintGoverned warns of patterns that reach intents of a kind that a profile never grants.
 func (c *linter) lintGoverned(lists ...*frame.List) {
-	others := append(slices.Clone(frame.CoreEVMActions()), frame.ModelAction)
+	others := append(slices.Clone(slot.CoreEVMActions()), slot.ModelAction)
 	if c.policy.EVM != nil {
 		for _, action := range c.policy.EVM.Actions() {
 			others = append(others, strings.ToLower(action.Text))
@@ -95,7 +96,7 @@ func (c *linter) lintGoverned(lists ...*frame.List) {
 		}
 		for _, item := range list.Items {
 			if other := firstCovered(item.Text, others); other != "" {
-				c.add(grammar.At(codes.GovernsOtherKind, item.Span, "`%s` is no tool: the profile governs it and does not grant it", other).
+				c.add(grammar.At(codes.GovernsOtherKind, item.Span, "`%s` is not a tool: the profile governs it and does not grant it", other).
 					WithHint("name the tools that work on files, git or databases"))
 			}
 		}
@@ -226,7 +227,7 @@ func (c *linter) lintRoutines(routines *frame.List) {
 	}
 	for _, item := range routines.Items {
 		if strings.Contains(item.Text, "*") {
-			c.add(grammar.At(codes.RoutineStar, item.Span, "the catalogue is exact, and `*` stands for itself").
+			c.add(grammar.At(codes.RoutineStar, item.Span, "the catalogue is exact: `*` matches only itself").
 				WithHint("write every reviewed routine out"))
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"bailiff/grammar"
 	"bailiff/vm/form/command"
 	"bailiff/vm/match"
+	"bailiff/vm/slot"
 )
 
 // usualDecimals are the decimals of well-known tokens on Ethereum, by symbol in upper case. Some have others elsewhere.
@@ -106,9 +107,9 @@ func grantable(p *compiler.Policy, evm, tools, others bool) *actionIndex {
 		}
 	}
 	if others {
-		index.add(frame.ModelAction)
+		index.add(slot.ModelAction)
 		if p.MCP.Grants() {
-			index.add(frame.MCPPrefix + "*")
+			index.add(slot.MCPPrefix + "*")
 		}
 	}
 	index.sort()
@@ -191,7 +192,7 @@ func (c *linter) lintListed(t *sections.ToolCalls) {
 		name := words[0][strings.LastIndexByte(words[0], '/')+1:]
 		if slices.Contains(runsAnything, name) || slices.Contains(runsOthers, name) && (len(words) == 1 || strings.HasPrefix(words[1], "-")) {
 			c.add(grammar.At(codes.RunsOthers, item.Span, "`%s` runs what its arguments or settings name, and this allows it with any", frame.Shorten(name)).
-				WithHint("list what is meant with more of its words, such as `git status`; or allow a script that does it, which the agent cannot write"))
+				WithHint("list more words of the intended command, such as `git status`; or allow a script that runs it and that the agent cannot write"))
 		}
 	}
 	blocked := t.BlockedCommands.Texts()
@@ -286,7 +287,7 @@ func mayGrant(m *sections.MCP, pattern string) bool {
 // lintToolPrefix warns of patterns that are written like actions.
 func (c *linter) lintToolPrefix(list *frame.List) {
 	for _, pattern := range list.Items {
-		if rest, ok := strings.CutPrefix(pattern.Text, frame.MCPPrefix); ok && strings.Contains(rest, ".") {
+		if rest, ok := strings.CutPrefix(pattern.Text, slot.MCPPrefix); ok && strings.Contains(rest, ".") {
 			c.add(grammar.At(codes.ActionPrefix, pattern.Span, "patterns do not have the action's `mcp.`; this one is about a server called `mcp`").
 				WithHint("write `%s`", rest).WithFix(pattern.Span, rest))
 		}

@@ -94,7 +94,7 @@ var DatabaseSection = profile(frame.NewSection[Database]("database", frame.V21, 
 func checkResource(text string) frame.Problem {
 	switch {
 	case strings.Trim(text, "*") == "":
-		return frame.Problem{Code: codes.Resource, Message: "a bare `*` would allow every resource", Remedy: "name what is meant, such as `app.*`; to allow all of it, leave `allowed_resources` out"}
+		return frame.Problem{Code: codes.Resource, Message: "a bare `*` would allow every resource", Remedy: "name the intended resources, such as `app.*`; to allow all of them, leave `allowed_resources` out"}
 	case strings.Count(text, "*") > match.MaxStars:
 		return frame.Problem{Code: codes.Resource, Message: fmt.Sprintf("a pattern has at most %d stars", match.MaxStars), Remedy: "write out the parts that are known"}
 	}
@@ -133,7 +133,7 @@ func emitDatabase(e *frame.Emitter) {
 	}
 	if d.Resources != nil {
 		e.Allow(keyResources, d.Resources, vm.OpGlob, vm.If|vm.Every, SlotDBResources, e.Globs(match.Dotted, d.Resources.Texts()...),
-			"metadata.database.resources is missing, or holds what is not in database.allowed_resources")
+			"metadata.database.resources is missing, or contains an entry that is not in database.allowed_resources")
 	}
 	if d.Routines != nil {
 		routines(e, d.Routines)
@@ -160,8 +160,8 @@ func databaseEvidence(e *frame.Emitter, failed vm.Label) {
 	}{
 		{slotDBOperations, vm.Unless, missing, errcode.DatabaseMetadata, "metadata.database.operations is missing or empty"},
 		{slotDBStatements, vm.Unless, missing, errcode.DatabaseMetadata, "metadata.database.statement_count is missing"},
-		{slotDBOperations, vm.If, aList, errcode.DatabaseParse, "metadata.database.operations holds what is no operation"},
-		{slotDBStatements, vm.If, aNumber, errcode.DatabaseParse, "metadata.database.statement_count is no positive integer"},
+		{slotDBOperations, vm.If, aList, errcode.DatabaseParse, "metadata.database.operations contains an unknown operation"},
+		{slotDBStatements, vm.If, aNumber, errcode.DatabaseParse, "metadata.database.statement_count is not a positive integer"},
 	} {
 		ok := e.NewLabel()
 		e.Kind(need.when, e.Field(need.slot), need.kinds, ok)
@@ -190,7 +190,7 @@ func routines(e *frame.Emitter, catalog *frame.List) {
 	e.Unless(func(pass vm.Label) {
 		e.Test(vm.OpIn, vm.Unless, e.Field(slotDBOperations), e.Exactly(resource.ExecuteRoutine), pass)
 		e.Test(vm.OpIn, vm.If|vm.Every, e.Field(SlotDBResources), e.Exactly(catalog.Texts()...), pass)
-	}, keyRoutines.Rule, keyRoutines.Code, "metadata.database.resources is missing, or holds what is not in database.routine_catalog", e.Element(SlotDBResources))
+	}, keyRoutines.Rule, keyRoutines.Code, "metadata.database.resources is missing, or contains an entry that is not in database.routine_catalog", e.Element(SlotDBResources))
 }
 
 // readOnly denies selects by a credential that can do more.
@@ -209,5 +209,5 @@ func emitIndirect(e *frame.Emitter, catalog *frame.List) {
 	})
 	e.Unless(func(pass vm.Label) {
 		e.Test(vm.OpIn, vm.Unless, e.Field(slotDBOperations), e.Exactly(operations...), pass)
-	}, keyIndirect.Rule, keyIndirect.Code, "the operation has effects that nobody reviewed", e.Element(slotDBOperations))
+	}, keyIndirect.Rule, keyIndirect.Code, "the operation has effects that were not reviewed", e.Element(slotDBOperations))
 }

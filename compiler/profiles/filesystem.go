@@ -70,7 +70,7 @@ var (
 		Doc:     "The effects from which `protected_file_classes` protects; without it, from all.",
 		Example: "protected_effects: read, egress"})
 
-	keyMaxFiles = frame.NewKey(frame.Counts, func(s *Filesystem) **frame.Count { return &s.MaxFiles }, frame.Key{Name: "max_files_per_action",
+	keyMaxFiles = frame.NewKey(frame.Counts, func(s *Filesystem) **frame.Count { return &s.MaxFiles }, frame.Key{Name: "max_files_per_action", Unit: "targets",
 		Code: errcode.ImpactLimit,
 		Doc:  "How many files one action may touch.", Example: "max_files_per_action: 20"})
 
@@ -155,7 +155,7 @@ func emitBlockedFiles(e *frame.Emitter, blocked *frame.List) {
 	e.Blocking(blocked)
 	e.Unless(func(pass vm.Label) {
 		e.UnlessAny(e.Field(SlotFilePaths), e.PathTests(blocked.Texts()), pass)
-	}, keyFilePaths.Rule, keyFilePaths.Code, "a file is an entry of filesystem.blocked_paths, or below one, or nobody can tell which file it is", e.Element(SlotFilePaths))
+	}, keyFilePaths.Rule, keyFilePaths.Code, "a file is an entry of filesystem.blocked_paths, or below one, or its path cannot be resolved to a single file", e.Element(SlotFilePaths))
 	above := fspath.Above(blocked.Texts())
 	if len(above) == 0 {
 		return
@@ -190,6 +190,6 @@ func maxFiles(e *frame.Emitter, limit *frame.Count) {
 		compare := e.NewLabel()
 		e.Load(0, e.Field(slotFileCount), 0, compare)
 		e.Place(compare)
-		e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(amount.FromUint64(limit.N), 0), pass)
+		e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(amount.FromUint64(limit.N), 0, keyMaxFiles.Unit), pass)
 	}, keyMaxFiles.Rule, keyMaxFiles.Code, "the intent has more targets than filesystem.max_files_per_action", e.Value(slotFileCount))
 }

@@ -142,7 +142,7 @@ func gitEvidence(e *frame.Emitter, failed vm.Label) {
 	e.DenyBy(keyGitActions.Rule, errcode.GitMetadata, "metadata.git.ref_updates is missing, and the operation updates refs", vm.Blame{Slot: operation}, failed)
 	e.Place(ok)
 	e.Unless(func(pass vm.Label) { e.Kind(vm.If, e.Field(slotWorktree), aText, pass) },
-		keyGitActions.Rule, errcode.GitTopology, "metadata.git.repository_id is missing, or metadata.git.worktree is no canonical path", e.Value(slotWorktree))
+		keyGitActions.Rule, errcode.GitTopology, "metadata.git.repository_id is missing, or metadata.git.worktree is not a canonical path", e.Value(slotWorktree))
 }
 
 // remoteScheme denies remotes that are not reached as the list says.

@@ -87,7 +87,7 @@ func Unquoted(c *frame.Checker, row *frame.Key, value *grammar.Value) {
 		if !item.Quoted {
 			continue
 		}
-		d := grammar.At(codes.QuotedInProfile, item.Span, "the values of `%s` stand without quotes", row.Name).
+		d := grammar.At(codes.QuotedInProfile, item.Span, "write the values of `%s` without quotes", row.Name).
 			WithHint("remove the quotes")
 		if item.Text != "" && !strings.ContainsAny(item.Text, "\"'#,<") && strings.TrimSpace(item.Text) == item.Text {
 			d = d.WithFix(item.Span, item.Text)
@@ -111,7 +111,7 @@ func readRoots(c *frame.Checker, entry *grammar.Entry) *frame.List {
 
 // notRoot reports what is no root. The fix is there where the text means one directory only.
 func notRoot(item grammar.Item) grammar.Diagnostic {
-	d := grammar.At(codes.Root, item.Span, "`%s` is no root: it %s", frame.Shorten(item.Text), resource.WhyNotCanonical(item.Text))
+	d := grammar.At(codes.Root, item.Span, "`%s` cannot be a root: it %s", frame.Shorten(item.Text), resource.WhyNotCanonical(item.Text))
 	clean := path.Clean(item.Text)
 	switch {
 	case clean == OwnRoots:
@@ -296,8 +296,8 @@ func evidence(e *frame.Emitter, key *frame.Key, failed vm.Label) {
 		code    errcode.Code
 		message string
 	}{
-		{slotEffects, vm.If, aList, errcode.FileEffectRequired, "metadata.filesystem.effects is missing, empty, or holds what is no effect"},
-		{slotTargets, vm.Unless, missing, errcode.FilePathRequired, "metadata.filesystem.targets is missing, empty, or holds what has no absolute path"},
+		{slotEffects, vm.If, aList, errcode.FileEffectRequired, "metadata.filesystem.effects is missing, empty, or contains an unknown effect"},
+		{slotTargets, vm.Unless, missing, errcode.FilePathRequired, "metadata.filesystem.targets is missing, empty, or contains a target without an absolute path"},
 		{slotTargets, vm.If, aList, errcode.FileTarget, "a target's path is not canonical, or its links were not resolved without races"},
 	} {
 		ok := e.NewLabel()

@@ -35,16 +35,16 @@ type Profile struct {
 func (p *Profiles) All() []Profile {
 	var all []Profile
 	if r := p.Repository; r != nil {
-		all = append(all, Profile{"repository", r.Span, r.RequireShim})
+		all = append(all, Profile{RepositorySection.Name, r.Span, r.RequireShim})
 	}
 	if f := p.Filesystem; f != nil {
-		all = append(all, Profile{"filesystem", f.Span, f.RequireShim})
+		all = append(all, Profile{FilesystemSection.Name, f.Span, f.RequireShim})
 	}
 	if g := p.Git; g != nil {
-		all = append(all, Profile{"git", g.Span, g.RequireShim})
+		all = append(all, Profile{GitSection.Name, g.Span, g.RequireShim})
 	}
 	if d := p.Database; d != nil {
-		all = append(all, Profile{"database", d.Span, d.RequireShim})
+		all = append(all, Profile{DatabaseSection.Name, d.Span, d.RequireShim})
 	}
 	return all
 }

@@ -25,7 +25,7 @@ type Repository struct {
 var (
 	keyRepoRoots = frame.NewKey(rootLists, func(s *Repository) **frame.List { return &s.Roots }, frame.Key{Name: "roots",
 		Code: errcode.RootMutation, Codes: []errcode.Code{errcode.FileEffectRequired, errcode.FilePathRequired, errcode.FileTarget, errcode.GitTopology},
-		Doc:     "The directories that make up the repository, which nothing may replace as a whole; `.` stands for the roots that the shim reports.",
+		Doc:     "The directories that make up the repository, which nothing may replace as a whole; `.` means the roots that the shim reports.",
 		Example: "roots: /workspace/repository"})
 
 	keyRepoOutside = frame.NewKey(frame.Booleans, func(s *Repository) **frame.Flag { return &s.BlockOutsideWrites }, frame.Key{Name: "block_outside_writes",

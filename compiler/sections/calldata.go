@@ -4,6 +4,7 @@ import (
 	"bailiff/compiler/frame"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
 	"bailiff/vm/slot/derived"
 )
 
@@ -70,7 +71,7 @@ func enrichment(e *frame.Emitter) {
 	call, value := e.Field(derived.Call), e.Field(derived.CallAmount)
 	e.At(frame.Part[EVM](e.Parts).Enrichment.Span)
 	e.Kind(vm.Unless, e.Field(frame.SlotCalldata), frame.Absent, bound)
-	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.Exactly(frame.CallAction), done)
+	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.Exactly(slot.CallAction), done)
 	e.Place(bound)
 	e.Kind(vm.If, call, vm.Kinds(vm.String), told)
 	e.DenyBy(keyEnrichment.Rule, keyEnrichment.Code, "call data needs metadata.evm from a shim, with the selector and what it moves, and it is missing or malformed", e.Value(derived.Call), done)
@@ -82,7 +83,7 @@ func enrichment(e *frame.Emitter) {
 	e.At(frame.Part[EVM](e.Parts).Enrichment.Span)
 	e.Kind(vm.If, value, vm.Kinds(vm.Invalid), judge)
 	e.Test(vm.OpIn, vm.Unless, value, e.Exactly(unbounded), judge)
-	e.DenyBy(frame.RuleUnbounded, errcode.TokenAmountExceeded, "the call approves 2^256-1, which is no limit at all", e.Value(derived.CallAmount), judge)
+	e.DenyBy(frame.RuleUnbounded, errcode.TokenAmountExceeded, "the call approves 2^256-1, which is unlimited", e.Value(derived.CallAmount), judge)
 	e.Place(judge)
 	callByShim(e, done)
 	e.Place(done)
@@ -125,7 +126,7 @@ func callByShim(e *frame.Emitter, done vm.Label) {
 		e.Place(cases[0].To)
 		cases = cases[1:]
 		tokenAmount(e, 1, derived.CallAmount, token, done,
-			"the shim's token_amount is no string of digits below 2^256",
+			"the shim's token_amount is not a string of digits below 2^256",
 			"the token amount that the shim reports")
 	}
 }

@@ -41,7 +41,7 @@ var (
 		Doc: "A field of the request: each of its values has a count of its own.", Example: "cap.deploys.group_by: metadata.customer"})
 
 	keySoftCapAmountField = capKey(amountPaths, func(c *Cap) **frame.Text { return &c.Amount }, frame.Key{Name: "cap.<name>.amount_field",
-		Doc: "Where the amount in USD stands, a decimal string below `metadata` or `arguments`; goes with `max_sum_usd` only.", Example: "cap.refunds.amount_field: metadata.amount_usd"})
+		Doc: "The field that has the amount in USD, a decimal string below `metadata` or `arguments`; goes with `max_sum_usd` only.", Example: "cap.refunds.amount_field: metadata.amount_usd"})
 )
 
 var (
@@ -82,7 +82,7 @@ func fieldPath(c *frame.Checker, entry *grammar.Entry) *frame.Text {
 	var segments []grammar.Segment
 	for name := range strings.SplitSeq(value.Text, ".") {
 		if name == "" || strings.Trim(name, frame.NameLetters+"@$/+") != "" {
-			c.Add(grammar.At(codes.FieldPath, value.Span, "`%s` is no path of a field", frame.Shorten(value.Text)).
+			c.Add(grammar.At(codes.FieldPath, value.Span, "`%s` is not the path of a field", frame.Shorten(value.Text)).
 				WithHint("write names with dots between, such as `metadata.customer`"))
 			return nil
 		}
@@ -101,7 +101,7 @@ func belowMembers(c *frame.Checker, path *frame.Text) bool {
 	if strings.Contains(path.Text, ".") { // only what has members has a dot
 		return true
 	}
-	c.Add(grammar.At(codes.CapAmount, path.Item.Span, "`%s` is no amount in USD", frame.Shorten(path.Text)).
+	c.Add(grammar.At(codes.CapAmount, path.Item.Span, "`%s` is not an amount in USD", frame.Shorten(path.Text)).
 		WithHint("name a field of your own that holds one, such as `metadata.amount_usd`"))
 	return false
 }

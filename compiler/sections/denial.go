@@ -61,7 +61,7 @@ func readDenyIf(c *frame.Checker, _ *frame.Key, entry *grammar.Entry) {
 func readDeny(c *frame.Checker, d Denial, value *grammar.Value) {
 	switch {
 	case value.Text == "":
-		c.Add(grammar.At(codes.EmptyValue, value.Span, "the empty text is no value to look for").
+		c.Add(grammar.At(codes.EmptyValue, value.Span, "an empty text cannot be looked for").
 			WithHint("write what should be denied; for the empty text itself `matches \"^$\"`"))
 		return
 	case len(value.Text) > frame.MaxTextBytes:
@@ -259,7 +259,7 @@ func emitAny(e *frame.Emitter, tests []test, found *arrivals, next vm.Label) uin
 func byForm(e *frame.Emitter, rule formed, emit func(form.Form), leave func()) {
 	row := slot.At(rule.path)
 	switch scope := strings.ToLower(rule.scope); {
-	case row.When == slot.ByEmail && scope == EmailAction:
+	case row.When == slot.ByEmail && scope == slot.EmailAction:
 		emit(row.Other)
 		return
 	case row.When == slot.Never, row.When == slot.ByEmail && scope != "" && !strings.HasSuffix(scope, "*"):
@@ -315,7 +315,7 @@ func (r formed) respelled(as form.Form) bool {
 func unlessForm(e *frame.Emitter, when slot.Condition, usual vm.Label) {
 	switch when {
 	case slot.ByEmail:
-		e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.Exactly(EmailAction), usual)
+		e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.Exactly(slot.EmailAction), usual)
 	case slot.WithURL:
 		e.Kind(vm.If, e.Field(derived.Host), frame.Absent, usual)
 	case slot.ForMCP:

@@ -13,6 +13,7 @@ import (
 	"bailiff/vm/form/email"
 	"bailiff/vm/form/httpurl"
 	"bailiff/vm/match"
+	"bailiff/vm/slot"
 	"bailiff/vm/slot/derived"
 )
 
@@ -30,17 +31,17 @@ var (
 		Doc:  "Whether a person has to decide on every `email.send`.", Example: "email.require_approval: true"})
 
 	keyToolsEmailApprovalExemptRecipients = frame.NewKey(recipients, func(s *ToolCalls) **frame.List { return &s.Email.Exempt }, frame.Key{Name: "email.approval_exempt_recipients", Since: frame.V24,
-		Doc:     "Recipients to whom `email.require_approval` does not apply, where all recipients of an e-mail are among them; `*` stands for any characters but `@`.",
+		Doc:     "Recipients to whom `email.require_approval` does not apply, where all recipients of an e-mail are among them; `*` matches any characters but `@`.",
 		Example: "email.require_approval: true\nemail.approval_exempt_recipients: *@example.com"})
 
 	keyRecipients = frame.NewKey(recipients, func(s *ToolCalls) **frame.List { return &s.Email.Allowed }, frame.Key{Name: "email.allowed_recipients",
 		Code:    errcode.RecipientNotAllowed,
-		Doc:     "The recipients that `email.send` may have, all of them; `*` stands for any characters but `@`.",
+		Doc:     "The recipients that `email.send` may have, all of them; `*` matches any characters but `@`.",
 		Example: "email.allowed_recipients: *@example.com"})
 
 	keyNoRecipients = frame.NewKey(recipients, func(s *ToolCalls) **frame.List { return &s.Email.Blocked }, frame.Key{Name: "email.blocked_recipients", Blocks: true,
 		Code: errcode.BlockedRecipient, Codes: []errcode.Code{errcode.RecipientNotAllowed},
-		Doc:     "The recipients that `email.send` must not have, any of them; `*` stands for any characters but `@`.",
+		Doc:     "The recipients that `email.send` must not have, any of them; `*` matches any characters but `@`.",
 		Example: "email.blocked_recipients: *@example.net"})
 )
 
@@ -83,7 +84,7 @@ func asciiDomain(pattern string) (string, error) {
 	}
 	host, err := httpurl.Host(domain)
 	if err != nil {
-		return "", fmt.Errorf("recipient %q: %q is no domain: write it out, with a star only in front, as in *@*.example.com", pattern, domain)
+		return "", fmt.Errorf("recipient %q: %q is not a domain: write it out, with a star only in front, as in *@*.example.com", pattern, domain)
 	}
 	return pattern[:at] + host, nil
 }
@@ -123,13 +124,10 @@ func emitEmail(e *frame.Emitter, done vm.Label) {
 func EmitEmailApproval(e *frame.Emitter) {
 	next := e.NewLabel()
 	e.At(frame.Part[ToolCalls](e.Parts).Email.Approval.Span)
-	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.Exactly(EmailAction), next)
+	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.Exactly(slot.EmailAction), next)
 	if exempt := frame.Part[ToolCalls](e.Parts).Email.Exempt; exempt != nil {
 		e.Test(vm.OpGlob, vm.If|vm.Every, e.Field(derived.Recipients), e.Globs(match.Mailbox, exempt.Texts()...), next)
 	}
 	e.HoldBy(keyEmailApproval, "a person has to decide on every e-mail")
 	e.Place(next)
 }
-
-// EmailAction is the tool that sends e-mail.
-const EmailAction = "email.send"

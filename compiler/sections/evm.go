@@ -10,6 +10,7 @@ import (
 	"bailiff/vm"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
 	"bailiff/vm/slot/derived"
 )
 
@@ -99,13 +100,13 @@ func evmActions(c *frame.Checker, span grammar.Span, value *grammar.Value) *fram
 	list := c.Actions(span, value)
 	list.Items = slices.DeleteFunc(list.Items, func(item frame.Item) bool {
 		switch lower := strings.ToLower(item.Text); {
-		case frame.IsMCP(lower):
+		case slot.IsMCP(lower):
 			c.Add(grammar.At(codes.ActionKind, item.Span, "`%s` is an MCP action, which an EVM list can't grant", item.Text).
 				WithHint("`## mcp` grants MCP actions"))
-		case lower == frame.ModelAction:
+		case lower == slot.ModelAction:
 			c.Add(grammar.At(codes.ActionKind, item.Span, "`%s` is a model action, which needs no grant", item.Text).
 				WithHint("remove it"))
-		case slices.Contains(frame.ForeignTools, lower):
+		case slices.Contains(slot.ForeignTools, lower):
 			c.Add(grammar.At(codes.ActionKind, item.Span, "`%s` is a tool, which an EVM list can't grant", item.Text).
 				WithHint("`tool_calls.allowed` grants tools"))
 		default:
@@ -150,7 +151,7 @@ func FinishEVM(c *frame.Checker) {
 	checkKinds(c)
 	if e.UnknownSelector != nil && !e.Enriched() {
 		c.Add(grammar.At(codes.SelectorUnused, e.UnknownSelector.Span, "`calldata_unknown_selector` needs `require_calldata_enrichment: true`").
-			WithHint("add that line, or remove this one: without it nobody says which method is called"))
+			WithHint("add that line, or remove this one: without that line the called method is unknown"))
 	}
 	if e.AllowedChains == nil && !c.Lost("evm", "chains") {
 		c.Add(grammar.At(codes.EVMGrantsNothing, e.Span, "`## evm` has no `allowed_chains`, so it grants nothing").
@@ -173,7 +174,7 @@ func checkKinds(c *frame.Checker) {
 	}
 	for _, action := range frame.Part[EVM](c.Parts).Actions() {
 		if tools[strings.ToLower(action.Text)] {
-			c.Add(grammar.At(codes.ActionKind, action.Span, "`%s` stands in `tool_calls.allowed` too, and can't be both", action.Text).
+			c.Add(grammar.At(codes.ActionKind, action.Span, "`%s` is in `tool_calls.allowed` as well; remove it from one of the two lists", action.Text).
 				WithHint("an EVM list makes it an EVM action; remove it from one of the two"))
 		}
 	}
@@ -280,7 +281,7 @@ func emitAmounts(e *frame.Emitter) {
 func approves(e *frame.Emitter, done vm.Label) {
 	other := e.NewLabel()
 	e.At(frame.Part[EVM](e.Parts).Span)
-	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.Exactly(frame.ApproveAction), other)
+	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.Exactly(slot.ApproveAction), other)
 	e.DenyBy(frame.RuleNoToken, errcode.TokenNotAllowed, "the intent names no token, and this action is about one", e.Value(derived.Action), done)
 	e.Place(other)
 }
@@ -304,10 +305,10 @@ func emitNative(e *frame.Emitter, done vm.Label) {
 	}
 	valid := e.NewLabel()
 	e.Load(0, e.Field(derived.Amount), frame.NativeDecimals, valid)
-	e.DenyBy(rule, errcode.AmountInvalid, "the native amount is no decimal of at most 18 fraction digits (in base units: no integer), or 2^256 base units or more", e.Value(derived.Amount), done)
+	e.DenyBy(rule, errcode.AmountInvalid, "the native amount must be a decimal with at most 18 fraction digits (in base units: an integer), below 2^256 base units", e.Value(derived.Amount), done)
 	e.Place(valid)
 	within := e.NewLabel()
-	e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(limit, frame.NativeDecimals), within)
+	e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(limit, frame.NativeDecimals, keyMaximum.Unit), within)
 	e.DenyBy(rule, keyMaximum.Code, message, e.Value(derived.Amount), done)
 	e.Place(within)
 	consensus(e, done)
@@ -332,7 +333,7 @@ func fee(e *frame.Emitter) {
 	e.DenyBy(keyMaxFee.Rule, errcode.AmountInvalid, "maxFee is not an amount of at most 18 fraction digits below 2^256 wei; write native units, such as 0.01", e.Value(frame.SlotMaxFee), done)
 	e.Place(valid)
 	if most != nil {
-		e.Compare(vm.OpGreater, vm.Unless, 1, e.Amount(most.Amount, frame.NativeDecimals), done)
+		e.Compare(vm.OpGreater, vm.Unless, 1, e.Amount(most.Amount, frame.NativeDecimals, keyMaxFee.Unit), done)
 		e.DenyBy(keyMaxFee.Rule, keyMaxFee.Code, "maxFee is above evm.max_fee_eth", e.Value(frame.SlotMaxFee), done)
 	}
 	e.Place(done)
@@ -357,7 +358,7 @@ func consensus(e *frame.Emitter, done vm.Label) {
 		return
 	}
 	e.At(p.Consensus.Span)
-	e.Compare(vm.OpAtLeast, vm.Unless, 0, e.Amount(p.Consensus.Amount, frame.NativeDecimals), done)
+	e.Compare(vm.OpAtLeast, vm.Unless, 0, e.Amount(p.Consensus.Amount, frame.NativeDecimals, keyConsensus.Unit), done)
 	agree(e, keyConsensus.Rule, "the native amount reaches evm.consensus_threshold_eth")
 }
 
@@ -377,14 +378,14 @@ var (
 		Doc:     "The EVM actions that are granted on one chain, in place of `allowed_actions`.",
 		Example: "chain_actions:\n  \"8453\": wallet.transfer"})
 
-	keyMaximum = frame.NewKey(frame.NativeAmounts, func(s *EVM) **frame.Limit { return &s.MaxTransaction }, frame.Key{Name: "max_transaction_eth",
+	keyMaximum = frame.NewKey(frame.NativeAmounts, func(s *EVM) **frame.Limit { return &s.MaxTransaction }, frame.Key{Name: "max_transaction_eth", Unit: "ETH",
 		Code: errcode.AmountExceeded, Codes: []errcode.Code{errcode.AmountInvalid, errcode.AmountRequired},
 		Default: "0",
 		Zero:    "leave the line out: then every native amount above zero is denied",
 		Doc:     "The largest native amount of one intent, in ETH; without it every native amount above zero is denied.",
 		Example: "max_transaction_eth: 0.5"})
 
-	keyMaxFee = frame.NewKey(frame.NativeAmounts, func(s *EVM) **frame.Limit { return &s.MaxFee }, frame.Key{Name: "max_fee_eth", Since: frame.V24,
+	keyMaxFee = frame.NewKey(frame.NativeAmounts, func(s *EVM) **frame.Limit { return &s.MaxFee }, frame.Key{Name: "max_fee_eth", Unit: "ETH", Since: frame.V24,
 		Code: errcode.AmountExceeded, Codes: []errcode.Code{errcode.AmountInvalid, errcode.AmountRequired},
 		Zero: frame.HintNoFee,
 		Doc: "The largest `maxFee` of one intent: the most that its gas may cost, in the chain's native unit. An intent has to declare it then, " +
@@ -396,7 +397,7 @@ var (
 			"What a paymaster takes in tokens is not seen either way.",
 		Example: "paymaster_fees: ignore"})
 
-	keyConsensus = frame.NewKey(frame.NativeAmounts, func(s *EVM) **frame.Limit { return &s.Consensus }, frame.Key{Name: "consensus_threshold_eth",
+	keyConsensus = frame.NewKey(frame.NativeAmounts, func(s *EVM) **frame.Limit { return &s.Consensus }, frame.Key{Name: "consensus_threshold_eth", Unit: "ETH",
 		Code:    errcode.HoldConsensus,
 		Zero:    frame.HintHoldAll,
 		Doc:     "The native amount, in ETH, from which on a person has to decide.",
@@ -420,7 +421,7 @@ var (
 
 	keySelector = frame.NewKey(frame.WordFlag(wordAllow), func(s *EVM) **frame.Flag { return &s.UnknownSelector }, frame.Key{Name: "calldata_unknown_selector", Since: frame.V21, Values: []string{wordAllow, wordDeny}, Default: wordDeny,
 		Code:    errcode.TokenNotAllowed,
-		Doc:     "What becomes of a call of a method that moves no amount of a token and lets nobody move one, as far as the service knows; needs `require_calldata_enrichment: true`.",
+		Doc:     "What becomes of a call of a method that, as far as the service knows, neither moves an amount of a token nor lets others move one; needs `require_calldata_enrichment: true`.",
 		Example: "calldata_unknown_selector: deny"})
 
 	keyEVMApproval = frame.ApprovalKey(func(s *EVM) *frame.Controls { return &s.Controls }, "EVM intents", "contract.call")

@@ -9,6 +9,7 @@ import (
 	"bailiff/vm"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
 	"bailiff/vm/slot/derived"
 )
 
@@ -104,7 +105,8 @@ var (
 		Doc:     "How many tool and MCP calls the key may make in one hour (UTC).",
 		Example: "max_tool_calls_per_hour: 1000"})
 
-	// KeySpend is the key max_model_spend_usd_per_task.
+	// KeySpend is the key max_model_spend_usd_per_task. Its counter, in millionths of a USD, and that of KeyTokens take what a
+	// task reports whether or not the policy has a budget.
 	KeySpend = frame.NewKey(budgets, func(s *ExecutionLimits) **frame.Limit { return &s.SpendPerTask }, frame.Key{Name: "max_model_spend_usd_per_task", Unit: "USD",
 		Code: errcode.ModelSpend, Codes: []errcode.Code{errcode.TaskIDRequired, errcode.ModelUsage},
 		Doc:     "How much one task may spend on models, in USD with at most six fraction digits; it binds every intent.",
@@ -246,13 +248,13 @@ func emitBudgets(e *frame.Emitter) {
 
 // budget plans a counter that rises to what the intent reports. Where one that is not a model's brings no usage, the plan
 // asks for what was seen for its task (ledger.Reservation).
-func budget(e *frame.Emitter, c vm.Counter, key *frame.Key, slot, unknown, above string) {
+func budget(e *frame.Emitter, c vm.Counter, key *frame.Key, field, unknown, above string) {
 	next, others, known := e.NewLabel(), e.NewLabel(), e.NewLabel()
 	e.ByTask(&c, key.Rule, "the policy limits what a task uses of models, and the intent has no task_id", next)
-	c.Op, c.Amount = vm.Max, e.Field(slot)
-	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.Exactly(frame.ModelAction), others)
+	c.Op, c.Amount = vm.Max, e.Field(field)
+	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.Exactly(slot.ModelAction), others)
 	e.Kind(vm.Unless, c.Amount, frame.Absent, known)
-	e.DenyBy(key.Rule, errcode.ModelUsage, unknown, e.Value(slot), next)
+	e.DenyBy(key.Rule, errcode.ModelUsage, unknown, e.Value(field), next)
 	e.Place(others)
 	e.Kind(vm.Unless, c.Amount, frame.Absent, known)
 	e.Kind(vm.If, e.Field(derived.Usage), frame.Absent, known) // what was seen of the task counts
@@ -315,7 +317,7 @@ func dailyTokens(e *frame.Emitter) {
 		c.Unit = limit.Token.Symbol
 		c.Name = keyDailyToken.RuleOf(cases[i].Text) // the symbol's case makes no other counter
 		c.Op, c.Amount, c.Decimals = vm.Sum, e.Field(derived.MovedAmount), limit.Most.Decimals
-		c.Rule = e.Rule(vm.Rule{Name: rule, Code: string(keyDailyToken.Code), Message: "what is moved of the token on this day (UTC) reaches " + rule})
+		c.Rule = e.Rule(vm.Rule{Name: rule, Code: string(keyDailyToken.Code), Message: "the amount of the token that is moved on this day (UTC) reaches " + rule})
 		e.Reserve(e.Counter(c))
 		e.Jump(next)
 	}

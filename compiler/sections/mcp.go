@@ -50,17 +50,17 @@ var (
 
 	keyNoMCPTools = frame.NewKey(toolPatterns, func(s *MCP) **frame.List { return &s.BlockedTools }, frame.Key{Name: "blocked_tools", Blocks: true,
 		Code:    errcode.ToolCallNotAllowed,
-		Doc:     "The MCP tools that are denied whatever grants them, as `<server>.<tool>` or `<tool>`; `*` stands for any characters, dots too. It never grants anything.",
+		Doc:     "The MCP tools that are denied whatever grants them, as `<server>.<tool>` or `<tool>`; `*` matches any characters, dots too. It never grants anything.",
 		Example: "blocked_tools: files.delete_*, *_admin"})
 
 	keyMCPTools = frame.NewKey(toolPatterns, func(s *MCP) **frame.List { return &s.AllowedTools }, frame.Key{Name: "allowed_tools",
 		Code:    errcode.ToolCallNotAllowed,
-		Doc:     "The MCP tools that are granted, as `<server>.<tool>` or, on any server, `<tool>`; `*` stands for any characters but a dot, and at the end for any.",
+		Doc:     "The MCP tools that are granted, as `<server>.<tool>` or, on any server, `<tool>`; `*` matches any characters but a dot, and at the end any.",
 		Example: "allowed_tools: files.read_*, search.*"})
 
 	keyMCPApproval = frame.NewKey(toolPatterns, func(s *MCP) **frame.List { return &s.Approval }, frame.Key{Name: "require_approval", Blocks: true,
 		Code:    errcode.HoldApproval,
-		Doc:     "The MCP tools on which a person has to decide, as `<server>.<tool>` or `<tool>`; `*` stands for any characters, dots too.",
+		Doc:     "The MCP tools on which a person has to decide, as `<server>.<tool>` or `<tool>`; `*` matches any characters, dots too.",
 		Example: "require_approval: files.write_*"})
 
 	keyMCPShim = frame.ShimKey(func(s *MCP) *frame.Controls { return &s.Controls }, "MCP intents")
@@ -97,7 +97,7 @@ func readServer(c *frame.Checker, item grammar.Item) bool {
 	if frame.IsAction(item.Text) && !strings.ContainsAny(item.Text, ".*") {
 		return true
 	}
-	c.Add(grammar.At(codes.Server, item.Span, "`%s` is no name of an MCP server", frame.Shorten(item.Text)).
+	c.Add(grammar.At(codes.Server, item.Span, "`%s` is not a name of an MCP server", frame.Shorten(item.Text)).
 		WithHint("servers are exact names without dots and stars: of `mcp.files.read` it is `files`"))
 	return false
 }
@@ -107,11 +107,11 @@ func toolPattern(c *frame.Checker, item grammar.Item) bool {
 	if frame.IsAction(item.Text) && strings.Count(item.Text, "*") <= match.MaxStars {
 		c.LintWildcards(item)
 		if strings.HasPrefix(item.Text, ".") || strings.HasSuffix(item.Text, ".") {
-			c.Add(grammar.At(codes.NeverMatches, item.Span, "no MCP tool is called `%s`: a name stands on either side of a dot", frame.Shorten(item.Text)))
+			c.Add(grammar.At(codes.NeverMatches, item.Span, "`%s` is not a name of an MCP tool: write a name on each side of the dot", frame.Shorten(item.Text)))
 		}
 		return true
 	}
-	c.Add(grammar.At(codes.ToolPattern, item.Span, "`%s` is no pattern of MCP tools", frame.Shorten(item.Text)).
+	c.Add(grammar.At(codes.ToolPattern, item.Span, "`%s` is not a pattern of MCP tools", frame.Shorten(item.Text)).
 		WithHint("write `<server>.<tool>` or `<tool>`, of printable ASCII, with at most %d stars", match.MaxStars))
 	return false
 }
@@ -124,7 +124,7 @@ func FinishMCP(c *frame.Checker) {
 	}
 	if !m.Grants() && m.BlockedTools == nil && !c.Lost("mcp", "tools") && !c.Lost("mcp", "servers") {
 		c.Add(grammar.At(codes.MCPGrantsNothing, m.Span, "`## mcp` has none of `allowed_servers`, `allowed_tools` and `blocked_tools`").
-			WithHint("name what is granted: `allowed_servers: files` or `allowed_tools: files.read_*`"))
+			WithHint("name the granted servers or tools: `allowed_servers: files` or `allowed_tools: files.read_*`"))
 		c.Partial = true
 	}
 	if m.AllowedTools == nil || m.BlockedTools == nil {

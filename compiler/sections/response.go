@@ -111,7 +111,7 @@ func moment(c *frame.Checker, entry *grammar.Entry) *Moment {
 	if err == nil && at.UTC().Format(time.RFC3339Nano) == text {
 		return &Moment{Span: entry.Span, Time: at.UTC()}
 	}
-	d := grammar.At(codes.Time, entry.Value.Span, "`%s` is no time in UTC", frame.Shorten(text)).
+	d := grammar.At(codes.Time, entry.Value.Span, "`%s` is not a time in UTC", frame.Shorten(text)).
 		WithHint("write it as RFC 3339 has it, such as `2026-12-01T00:00:00Z`")
 	if err == nil {
 		d = d.WithFix(entry.Value.Span, at.UTC().Format(time.RFC3339Nano))
@@ -125,7 +125,7 @@ func identifier(c *frame.Checker, entry *grammar.Entry) *frame.Text {
 	const most = 128
 	text := entry.Value.Text
 	if text == "" || len(text) > most || strings.Trim(text, frame.NameLetters+".:/") != "" {
-		c.Add(grammar.At(codes.Identifier, entry.Value.Span, "`%s` is no identifier", frame.Shorten(text)).
+		c.Add(grammar.At(codes.Identifier, entry.Value.Span, "`%s` is not an identifier", frame.Shorten(text)).
 			WithHint("use up to %d letters, digits and `._:/-`", most))
 		return nil
 	}
@@ -138,7 +138,7 @@ func confidence(c *frame.Checker, entry *grammar.Entry) *frame.Limit {
 	one, _ := amount.Parse("1", decimals)
 	value, err := amount.Parse(entry.Value.Text, decimals)
 	if err != nil || value.Cmp(one) > 0 {
-		c.Add(grammar.At(codes.Confidence, entry.Value.Span, "`%s` is no decimal from 0 to 1 with at most %d fraction digits", frame.Shorten(entry.Value.Text), decimals).
+		c.Add(grammar.At(codes.Confidence, entry.Value.Span, "`%s` is not a decimal from 0 to 1 with at most %d fraction digits", frame.Shorten(entry.Value.Text), decimals).
 			WithHint("write it as 0.85"))
 		return nil
 	}
@@ -152,14 +152,14 @@ func jsonText(c *frame.Checker, entry *grammar.Entry) *frame.Text {
 	err := json.Unmarshal([]byte(value.Raw), &text)
 	switch {
 	case !strings.HasPrefix(value.Raw, `"`) || err != nil || strings.ContainsRune(text, utf8.RuneError):
-		d := grammar.At(codes.JSONString, value.Span, "this is no JSON string").
+		d := grammar.At(codes.JSONString, value.Span, "this is not a JSON string").
 			WithHint("put it between double quotes, with \\ in front of quotes and backslashes inside")
 		if fixed, err := json.Marshal(value.Text); err == nil && !value.Quoted && !strings.ContainsRune(value.Text, utf8.RuneError) {
 			d = d.WithFix(value.Span, string(fixed))
 		}
 		c.Add(d)
 	case text == "":
-		c.Add(grammar.At(codes.EmptyValue, value.Span, "the empty text is no value to look for").WithHint("write what should be denied"))
+		c.Add(grammar.At(codes.EmptyValue, value.Span, "an empty text cannot be looked for").WithHint("write what should be denied"))
 	case len(text) > frame.MaxTextBytes:
 		c.Add(grammar.At(codes.TextLong, value.Span, "a value has at most %d bytes, and this one %d", frame.MaxTextBytes, len(text)))
 	default:
@@ -199,7 +199,7 @@ func finishCoverage(c *frame.Checker, m *MCP) {
 		}
 		for _, item := range list.Items {
 			if _, isBlocked := blocked.CoversTool(item.Text); isBlocked || !allowed[item.Text] || strings.Contains(item.Text, "*") {
-				c.Add(grammar.At(codes.ResponseTool, item.Span, "`%s` is no exact entry of `allowed_tools` that nothing blocks", frame.Shorten(item.Text)).
+				c.Add(grammar.At(codes.ResponseTool, item.Span, "`%s` is not an exact entry of `allowed_tools`, or another entry blocks it", frame.Shorten(item.Text)).
 					WithHint("a covered tool is written out in `allowed_tools`, in the same words"))
 			}
 		}

@@ -207,7 +207,7 @@ func tokenKey(name frame.Type, read func(*frame.Checker, *Token, *grammar.Entry)
 	return frame.NewKeyFunc(name, func(c *frame.Checker, _ *frame.Key, entry *grammar.Entry) {
 		symbol := entry.Key.Segments[1]
 		if !isSymbol(symbol.Text) {
-			c.Add(grammar.At(codes.Symbol, symbol.Span, "`%s` is no token symbol", frame.Shorten(symbol.Text)).
+			c.Add(grammar.At(codes.Symbol, symbol.Span, "`%s` is not a token symbol", frame.Shorten(symbol.Text)).
 				WithHint("a symbol is 1 to %d characters of ASCII and does not begin with 0x", frame.MaxSymbolBytes))
 			return
 		}
@@ -313,12 +313,12 @@ func tokenAmount(e *frame.Emitter, register int, slot string, token *Token, done
 	e.Load(register, e.Field(slot), decimals, valid)
 	e.DenyBy(keyTokenMaximum.RuleOf(token.Symbol), errcode.TokenAmountInvalid, invalid, e.Value(slot), done)
 	e.Place(valid)
-	e.Compare(vm.OpGreater, vm.Unless, register, e.Amount(token.MaxTransaction.Amount, decimals), within)
+	e.Compare(vm.OpGreater, vm.Unless, register, e.Amount(token.MaxTransaction.Amount, decimals, token.Symbol), within)
 	e.DenyBy(keyTokenMaximum.RuleOf(token.Symbol), keyTokenMaximum.Code, what+" is above the token's max_transaction", e.Value(slot), done)
 	if token.Consensus != nil {
 		e.Place(within)
 		e.At(token.Consensus.Span)
-		e.Compare(vm.OpAtLeast, vm.Unless, register, e.Amount(token.Consensus.Amount, decimals), done)
+		e.Compare(vm.OpAtLeast, vm.Unless, register, e.Amount(token.Consensus.Amount, decimals, token.Symbol), done)
 		agree(e, keyTokenConsensus.RuleOf(token.Symbol), what+" reaches the token's consensus_threshold")
 		e.Jump(done)
 	}
@@ -335,7 +335,7 @@ func tokenMismatch(e *frame.Emitter, done vm.Label) {
 	e.Place(recipient)
 	e.DenyBy(keyActions.Rule, keyActions.Code, "the calldata is for another recipient or spender than to declares", e.Value(frame.SlotTo), done)
 	e.Place(other)
-	e.DenyBy(keyActions.Rule, keyActions.Code, "the calldata calls no method of the token that the action stands for", e.Value(derived.Method), done)
+	e.DenyBy(keyActions.Rule, keyActions.Code, "the calldata does not call the token method that the action names", e.Value(derived.Method), done)
 	e.Place(amounts)
 	mismatchedAmount(e, nil, keyTokenMaximum.Code, "the calldata moves or approves more than the declared amount", done)
 	e.Place(cut)

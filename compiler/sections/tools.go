@@ -14,6 +14,7 @@ import (
 	"bailiff/vm/form/command"
 	"bailiff/vm/form/fspath"
 	"bailiff/vm/match"
+	"bailiff/vm/slot"
 	"bailiff/vm/slot/derived"
 )
 
@@ -46,6 +47,11 @@ var (
 	allowedPaths    = frame.EntriesOf(frame.TypePaths, codes.AllowedPath, allowedPath)
 )
 
+// Grants reports whether a rule grants actions by their names.
+func Grants(rule string) bool {
+	return rule == keyTools.Rule || rule == keyActions.Rule || rule == keyChainActions.Rule
+}
+
 var (
 	keyTools = frame.NewKey(exactActions, func(s *ToolCalls) **frame.List { return &s.Allowed }, frame.Key{Name: "allowed",
 		Code:    errcode.ToolCallNotAllowed,
@@ -55,7 +61,7 @@ var (
 	// KeyCommands is the key bash.blocked_commands.
 	KeyCommands = frame.NewKey(blockedCommands, func(s *ToolCalls) **frame.List { return &s.BlockedCommands }, frame.Key{Name: "bash.blocked_commands", Commands: true, Blocks: true,
 		Code: errcode.BlockedCommand,
-		Doc: "Texts that must not stand in a `bash` command, however it is quoted, spaced or spelled in upper and lower case, nor in a text that " +
+		Doc: "Texts that must not occur in a `bash` command, however it is quoted, spaced or spelled in upper and lower case, nor in a text that " +
 			"the shell evaluates (`bash -c`, `eval`, `trap`, here-documents of shells). A command that cannot be read, or that leaves to the shell " +
 			"what runs, is denied. Scripts on disk and other interpreters (`awk`, `python`, `make`) are not looked into.",
 		Example: "bash.blocked_commands: rm -rf, curl"})
@@ -76,13 +82,13 @@ var (
 
 	keyPaths = frame.NewKey(blockedPaths, func(s *ToolCalls) **frame.List { return &s.Write.Blocked }, frame.Key{Name: "file_write.blocked_paths", Blocks: true,
 		Code:    errcode.BlockedPath,
-		Doc:     "Paths that `file_write` must not touch, with what lies below them. `*` stands for any characters within a segment; an entry without a leading `/` or `~` matches anywhere. A relative path is judged behind `cwd`, where the intent gives one.",
+		Doc:     "Paths that `file_write` must not touch, with what lies below them. `*` matches any characters within a segment; an entry without a leading `/` or `~` matches anywhere. A relative path is judged behind `cwd`, where the intent gives one.",
 		Example: "file_write.blocked_paths: /etc, ~/.ssh, .env*"})
 
 	keyWritable = frame.NewKey(allowedPaths, func(s *ToolCalls) **frame.List { return &s.Write.Allowed }, frame.Key{Name: "file_write.allowed_paths", Since: frame.V24,
 		Code: errcode.ToolCallNotAllowed,
 		Doc: "Paths that `file_write` may touch, with what lies below them, and no others. Case counts, and an entry is read from its first segment: " +
-			"`src` is `src` in `cwd`, which the client names, `.` is `cwd` itself; without `cwd` they cover relative paths alone. `*` stands for any " +
+			"`src` is `src` in `cwd`, which the client names, `.` is `cwd` itself; without `cwd` they cover relative paths alone. `*` matches any " +
 			"characters within a segment. A path with `..`, `~user`, `$VAR` or `%VAR%` is denied.",
 		Example: "file_write.allowed_paths: /workspace/app, docs/*.md"})
 
@@ -190,7 +196,7 @@ func emitPaths(e *frame.Emitter, list *frame.List, key *frame.Key) blockList {
 	return blockList{list: list, key: key, slot: derived.Path,
 		tests:      e.PathTests,
 		missing:    "the policy blocks paths, and the intent has no path",
-		unreadable: "the policy blocks paths, and nobody can tell which file this one means",
+		unreadable: "the policy blocks paths, and this path cannot be resolved to a single file",
 		blocked:    "the path is an entry of " + key.Rule + ", or below one"}
 }
 
@@ -212,7 +218,7 @@ func allSubjects(e *frame.Emitter) []subject {
 		files(&t.Write, keyPaths, keyWritable, "file_write"),
 		files(&t.Read, keyUnreadable, keyReadable, "file_read"),
 		{[]string{"web_fetch", "http"}, t.BlockedDomains != nil || t.HTTP.rules(), func(done vm.Label) { web(e, done) }},
-		{[]string{EmailAction}, t.Email.lists(), func(done vm.Label) { emitEmail(e, done) }},
+		{[]string{slot.EmailAction}, t.Email.lists(), func(done vm.Label) { emitEmail(e, done) }},
 	}
 }
 
@@ -302,7 +308,7 @@ func lintCommand(c *frame.Checker, item grammar.Item) {
 	case plain == "" || strings.Contains(plain, "*"):
 		d = d.WithHint("write a part of the commands that are meant; if the characters are meant, put the entry between quotes")
 	default:
-		d = d.WithHint("write `%s`, which blocks what has it anywhere; if the characters are meant, put the entry between quotes", frame.Shorten(frame.AsItem(plain)))
+		d = d.WithHint("write `%s`, which matches anywhere; if the characters are meant, put the entry between quotes", frame.Shorten(frame.AsItem(plain)))
 	}
 	c.Add(d)
 }

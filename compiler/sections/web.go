@@ -47,7 +47,7 @@ var (
 
 	keyHosts = frame.NewKey(allowedHosts, func(s *ToolCalls) **frame.List { return &s.HTTP.AllowedHosts }, frame.Key{Name: "http.allowed_hosts", Since: frame.V20,
 		Code:    errcode.ToolCallNotAllowed,
-		Doc:     "The hosts that `http` and `web_fetch` may reach: a name stands for itself, `*.example.com` for what is below it.",
+		Doc:     "The hosts that `http` and `web_fetch` may reach: a name matches exactly, `*.example.com` every host below it.",
 		Example: "http.allowed_hosts: api.example.com, *.example.org"})
 
 	keyMethodDeny = frame.NewKeyFunc(frame.TypeBoolean, readMethodDeny, frame.Key{Name: "http.method_rules.<METHOD>.deny", Since: frame.V21, Default: "false",

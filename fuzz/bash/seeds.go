@@ -57,6 +57,16 @@ var Seeds = []string{
 	`A=to; B=uch; [[ 'a[$($A$B W)]' -eq 0 ]]`,
 	"[[ 'a[`$X`]' -eq 0 ]]",
 	`[[ -v 'a[$($X)]' ]]`,
+
+	// A name reference whose target comes later, or has a subscript.
+	"printf 'a[\\x24(%s%s W)]' $A $B > f; declare -n r=x; for r in \"$(<f)\"; do echo $r; done",
+	"printf 'a[\\x24(%s%s W)]' $A $B > f; x=$(<f); declare -n r='a[x]'; echo $r",
+	"printf 'a[\\x24(%s%s W)]' $A $B > f; x=$(<f); g() { local -n \"r\"='a[x]'; echo $r; }; g",
+	"printf 'a[\\x24(%s%s W)]' $A $B > f; declare -n r; r=$(<f); echo $r",
+	"printf 'a[\\x24(%s%s W)]' $A $B > f; declare -n r; read r < f; echo $r",
+	"printf 'a[\\x24(%s%s W)]' $A $B > f; declare -n r; for r in \"$(<f)\"; do echo $r; done",
+	"printf 'a[\\x24(%s%s W)]' $A $B > f; g() { local -n \"r\"; r=$(<f); echo $r; }; g",
+	"printf 'a[\\x24(%s%s W)]' $A $B > f; command declare -n r; r=$(<f); echo $r",
 	`test -v 'a[$($X)]'`,
 	`[ -v 'a[$($X)]' ]`,
 	`printf -v 'a[$($X)]' x`,

@@ -36,116 +36,128 @@ var changes = []change{
 		tests: []string{"test ./compiler/... ./fuzz/oracle ./fuzz/gen", "test . -skip ^TestPackagesAreSmall$", "test ./fuzz/differential -run TestDifferential -pairs 200000"},
 	},
 	{
-		name: "a section", production: 4, fuzz: 4,
+		name: "a section", production: 4, fuzz: 2,
 		edits: []edit{
 			{"grammar/sections.go", "var sectionNames = []string{", "\t\"planted\",\n"},
-			{"compiler/policy.go", "ExecutionLimits *sections.ExecutionLimits", "\tPlanted         *sections.Planted\n"},
-			{"compiler/policy.go", "ExecutionLimits: frame.Part[sections.ExecutionLimits](parts),", "\t\tPlanted:         frame.Part[sections.Planted](parts),\n"},
 			{"compiler/sections.go", "sections.SoftLimitsSection, sections.ExecutionLimitsSection,", "\tsections.PlantedSection,\n"},
-			{"compiler/sections.go", "var countingSections = []*frame.Section{", "\tsections.PlantedSection,\n"},
+			{"compiler/emit.go", "steps = append(steps, frame.Step{Of: func(class vm.Class) { emitSection(e, class) }", `	if planted := frame.Part[sections.Planted](e.Parts); planted != nil {
+		steps = append(steps, frame.Step{Shared: func() { planted.Judge(e) }})
+	}
+`},
 			{"compiler/sections/planted.go", "", `package sections
 
 import (
 	"bailiff/compiler/frame"
 	"bailiff/vm"
-	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot/derived"
 )
 
 // Planted is the section planted.
 type Planted struct {
 	frame.Heading
-	CallsPerDay *frame.Count
+	Blocked *frame.List
 }
 
-var keyPlanted = frame.NewKey(frame.Counts, func(s *Planted) **frame.Count { return &s.CallsPerDay }, frame.Key{Name: "max_calls_per_day", Unit: "tool calls",
-	Code:    errcode.LoopLimitExceeded,
-	Doc:     "How many tool and MCP calls the key may make in one day (UTC).",
-	Example: "max_calls_per_day: 1000"})
+var keyPlanted = frame.NewKey(exactActions, func(s *Planted) **frame.List { return &s.Blocked }, frame.Key{Name: "blocked_actions", Blocks: true,
+	Code:    errcode.ToolCallNotAllowed,
+	Doc:     "The actions that are denied, whatever allows them; exact.",
+	Example: "blocked_actions: bash, contract.call"})
 
 // PlantedSection is the row of the section.
 var PlantedSection = frame.NewSection[Planted]("planted", frame.V24, "A section that is planted.",
 	keyPlanted)
 
 // Enforces implements frame.Enforcing.
-func (p *Planted) Enforces(bool) bool { return p.CallsPerDay != nil }
+func (p *Planted) Enforces(bool) bool { return p.Blocked != nil }
 
-// Counters implements frame.Counting.
-func (p *Planted) Counters(e *frame.Emitter) []frame.Step {
-	if p.CallsPerDay == nil {
-		return nil
+// Judge denies the actions of the list.
+func (p *Planted) Judge(e *frame.Emitter) {
+	if p.Blocked == nil {
+		return
 	}
-	return []frame.Step{frame.Only(func() {
-		e.At(p.CallsPerDay.Span)
-		e.ReserveBy(frame.CounterOf(keyPlanted, vm.Day, amount.FromUint64(p.CallsPerDay.N)), keyPlanted.Code, "the tool calls of this day reach the limit")
-	}, vm.Tool, vm.MCP)}
+	next := e.NewLabel()
+	e.Blocking(p.Blocked)
+	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.Lowered(p.Blocked), next)
+	e.DenyBy(keyPlanted.Rule, keyPlanted.Code, "the action is on planted.blocked_actions", e.Value(frame.SlotAction), next)
+	e.Place(next)
 }
 `},
-			{"fuzz/gen/policy.go", "{1, 0, 3, (*builder).addExecutionLimits},", "\t{2, 4, 3, func(b *builder) { b.section(\"planted\").scalar(\"max_calls_per_day\", b.count()) }},\n"},
+			{"fuzz/gen/policy.go", "{1, 0, 3, (*builder).addExecutionLimits},", "\t{2, 4, 3, func(b *builder) { b.section(\"planted\").list(\"blocked_actions\", b.r.Some(3, toolActions...)) }},\n"},
 			{"fuzz/oracle/oracle.go", "evm, tools, mcp, custom, soft, execution *section", "\tplanted *section\n"},
 			{"fuzz/oracle/oracle.go", `"database": &p.database,`, "\t\t\"planted\": &p.planted,\n"},
-			{"fuzz/oracle/limits.go", "func (j *judgement) toolCallLimits() {", `	const perDay = "planted.max_calls_per_day"
-	if limit := j.p.planted.number("max_calls_per_day", 0); limit != nil {
-		j.reserve(Reservation{perDay, day, "", count, big.NewInt(1), limit, string(errcode.LoopLimitExceeded), perDay})
+			{"fuzz/oracle/oracle.go", "j.ownSection()", `	if j.p.planted.actionCovered("blocked_actions", j.action) {
+		j.deny("planted.blocked_actions", errcode.ToolCallNotAllowed)
 	}
 `},
 		},
 		tests: []string{"test ./grammar ./compiler/... ./fuzz/oracle ./fuzz/gen", "test . -skip ^TestPackagesAreSmall$", "test ./fuzz/differential -run TestDifferential -pairs 200000"},
 	},
 	{
-		name: "an event of the ledger", production: 5,
+		name: "an event of the ledger", production: 8,
 		edits: []edit{
 			{"runtime/ledger/kind.go", "PinsChanged       Kind = 32", "\tKeyPlanted        Kind = 46\n"},
 			{"runtime/ledger/kind.go", `PinsChanged:       {event: "mcp.pins"},`, "\tKeyPlanted:        {event: \"key.planted\"},\n"},
 			{"runtime/ledger/ledger.go", "RevokeKey(ctx context.Context, id ID, at int64) (Key, error)", `
-	// PlantKey records that a key is planted.
-	PlantKey(ctx context.Context, id ID, at int64) (Key, error)
+	// PlantKey records that so many seeds of a key are planted.
+	PlantKey(ctx context.Context, id ID, seeds uint64, at int64) (Key, error)
 `},
+			{"runtime/ledger/event.go", "Pins   []PinView", "\n\t// Of KeyPlanted.\n\tSeeds uint64\n"},
 			{"runtime/ledger/commit/service.go", "return l.stepKey(ctx, id, func(r *state.Record) error { return l.state.RevokeKey(id, at, r) })", `}
 
 // PlantKey implements ledger.Ledger.
-func (l *Ledger) PlantKey(ctx context.Context, id ledger.ID, at int64) (ledger.Key, error) {
-	return l.stepKey(ctx, id, func(r *state.Record) error { return l.state.PlantKey(id, at, r) })
+func (l *Ledger) PlantKey(ctx context.Context, id ledger.ID, seeds uint64, at int64) (ledger.Key, error) {
+	return l.stepKey(ctx, id, func(r *state.Record) error { return l.state.PlantKey(id, seeds, at, r) })
 `},
 			{"runtime/ledger/state/kinds.go", "var kinds = [256]kind{", `	ledger.KeyPlanted: {
-		forms: []form{{number: 46, about: "planted"}},
-		live:  true, apply: (*State).applyPlanted,
+		forms: []form{{number: 46, about: "planted", fields: []*field{seeds}}},
+		live:  true, apply: (*State).applyPlanted, show: func(r *Record, e *ledger.LoggedEvent) { e.Seeds = r.Seeds },
 	},
 `},
+			{"runtime/ledger/state/record.go", "*pins.Effect    // of PinsChanged", "\tSeeds uint64 // of KeyPlanted\n"},
 			{"runtime/ledger/state/planted.go", "", `package state
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"bailiff/runtime/ledger"
 )
 
-// PlantKey fills in the record that a key is planted, or returns why there is none.
-func (s *State) PlantKey(id ledger.ID, at int64, r *Record) error {
+// seeds is how many were planted.
+var seeds = &field{"seeds", maxVarint, func(r *Record, b []byte) []byte {
+	return binary.AppendUvarint(b, r.Seeds)
+}, func(r *Record, d *decoder) { r.Seeds = d.Uvarint() }}
+
+// PlantKey fills in the record that seeds of a key are planted, or returns why there is none.
+func (s *State) PlantKey(id ledger.ID, n uint64, at int64, r *Record) error {
 	r.reset()
 	k := s.keys[id]
 	if k == nil {
 		return fmt.Errorf("%w: key %s", ledger.ErrNotFound, id)
 	}
-	r.Kind, r.Key, r.Now = ledger.KeyPlanted, id, max(k.now, at)
+	r.Kind, r.Key, r.Now, r.Seeds = ledger.KeyPlanted, id, max(k.now, at), n
 	return nil
 }
 
 func (s *State) applyPlanted(*keyState, uint64, *Record) error { return nil }
 `},
+			{"runtime/eventjson/eventjson.go", "Pins   []Pin  `json:\"pins,omitempty\"`", "\n\tSeeds uint64 `json:\"seeds,omitempty\"`\n"},
+			{"runtime/eventjson/eventjson.go", `view.HoldStatus = "EXPIRED"`, "\tcase ledger.KeyPlanted:\n\t\tview.Seeds = e.Seeds\n"},
 		},
 		tests: []string{ // beside those that ask for lines of goldens and for a history that has the event
 			"test ./runtime/ledger/... ./runtime/eventjson ./runtime/decision -skip ^(TestGoldenRecords|TestSnapshot)$", "test . -skip ^TestPackagesAreSmall$",
 		},
 	},
 	{
-		name: "an error code", production: 1,
+		name: "an error code", production: 1, documents: 1,
 		edits: []edit{
 			{"vm/errcode/errcode.go", "// The codes of this build.\nvar (", `	Planted = failure(409, "ERROR", "SVC_PLANTED",
 		"a planted code",
 		"Nothing can be done: the code is planted.", Never)
 
 `},
+			{"docs/conformance.md", "| `code.SVC_GATEWAY_BUSY` |", "| `code.SVC_PLANTED` | 409: the code is planted | `httpd.TestGolden` |\n"},
 		},
 		tests: []string{"test ./vm/errcode ./cmd/bailiff/policy ./httpd ."}, // TestConformance asks for a test that is answered with it
 	},

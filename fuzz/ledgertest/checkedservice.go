@@ -120,40 +120,62 @@ func (c *Checked) RotateOperator(ctx context.Context, q *ledger.Rotation) error 
 // CreateWebhook implements ledger.Ledger.
 func (c *Checked) CreateWebhook(ctx context.Context, w ledger.Webhook) error {
 	c.refuses()
-	_, now, want := c.model.known(w.Key, w.Created)
-	if hooks, _ := c.model.outbox(w.Key); want == nil && len(hooks) >= ledger.MaxWebhooks {
+	key, now, want := c.model.known(w.Key, w.Created)
+	switch hooks, _ := c.model.outbox(w.Key); {
+	case want != nil:
+	case !w.Operator && c.model.stopped(key):
+		want = ledger.ErrHalted
+	case len(hooks) >= ledger.MaxWebhooks:
 		want = ledger.ErrTooMany
 	}
-	return c.take("CreateWebhook", want, []entry{{key: w.Key, now: now, hooked: &w}}, func() error { return c.Ledger.CreateWebhook(ctx, w) })
+	err := c.take("CreateWebhook", want, []entry{{key: w.Key, now: now, hooked: &w}}, func() error { return c.Ledger.CreateWebhook(ctx, w) })
+	c.noteRefused(err)
+	return err
+}
+
+// noteRefused counts a change of a webhook that is refused.
+func (c *Checked) noteRefused(err error) {
+	if errors.Is(err, ledger.ErrHalted) || errors.Is(err, ledger.ErrNotFound) {
+		c.checks.Reached["webhook refused"]++
+	}
+}
+
+// changes returns a webhook to change, nil where there is none for who asks, and what the change is to come to.
+func (c *Checked) changes(q ledger.WebhookChange) (hook *ledger.Webhook, now int64, want error) {
+	key, now, _ := c.model.known(q.Key, q.At)
+	hooks, _ := c.model.outbox(q.Key)
+	i := slices.IndexFunc(hooks, func(w ledger.Webhook) bool { return w.ID == q.ID })
+	switch {
+	case i < 0 || hooks[i].Operator && !q.Operator:
+		return nil, now, ledger.ErrNotFound
+	case !q.Operator && c.model.stopped(key):
+		return &hooks[i], now, ledger.ErrHalted
+	}
+	return &hooks[i], now, nil
 }
 
 // RemoveWebhook implements ledger.Ledger.
-func (c *Checked) RemoveWebhook(ctx context.Context, key, id ledger.ID, at int64) error {
+func (c *Checked) RemoveWebhook(ctx context.Context, q ledger.WebhookChange) error {
 	c.refuses()
-	_, now, _ := c.model.known(key, at)
-	want := ledger.ErrNotFound
-	if hooks, _ := c.model.outbox(key); slices.ContainsFunc(hooks, func(w ledger.Webhook) bool { return w.ID == id }) {
-		want = nil
-	}
-	return c.take("RemoveWebhook", want, []entry{{key: key, now: now, unhooked: id}}, func() error { return c.Ledger.RemoveWebhook(ctx, key, id, at) })
+	_, now, want := c.changes(q)
+	err := c.take("RemoveWebhook", want, []entry{{key: q.Key, now: now, unhooked: q.ID}}, func() error { return c.Ledger.RemoveWebhook(ctx, q) })
+	c.noteRefused(err)
+	return err
 }
 
 // EnableWebhook implements ledger.Ledger.
-func (c *Checked) EnableWebhook(ctx context.Context, key, id ledger.ID, at int64) error {
+func (c *Checked) EnableWebhook(ctx context.Context, q ledger.WebhookChange) error {
 	c.refuses()
-	_, now, want := c.model.known(key, at)
-	hooks, _ := c.model.outbox(key)
-	i := slices.IndexFunc(hooks, func(w ledger.Webhook) bool { return w.ID == id })
-	var entries []entry
-	switch {
-	case want != nil:
-	case i < 0:
-		want = ledger.ErrNotFound
-	case hooks[i].Disabled != 0:
-		entries = []entry{{key: key, now: now, enabled: id}}
+	hook, now, want := c.changes(q)
+	if want == nil {
+		_, _, want = c.model.known(q.Key, q.At) // the key may be revoked
 	}
-	err := c.take("EnableWebhook", want, entries, func() error { return c.Ledger.EnableWebhook(ctx, key, id, at) }, ledger.ErrNotFound)
-	if err == nil && entries != nil {
+	var entries []entry
+	if want == nil && hook.Disabled != 0 {
+		entries = []entry{{key: q.Key, now: now, enabled: q.ID}}
+	}
+	err := c.take("EnableWebhook", want, entries, func() error { return c.Ledger.EnableWebhook(ctx, q) })
+	if c.noteRefused(err); err == nil && entries != nil {
 		c.checks.Reached["webhook enabled"]++
 	}
 	return err

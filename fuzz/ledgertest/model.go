@@ -1,3 +1,5 @@
+// Package ledgertest holds ledgers against a naive model over random histories with crashes. It has what other tests of ledgers
+// need, too; the suite that every ledger passes is the folder suite.
 package ledgertest
 
 import (
@@ -47,7 +49,7 @@ var outcomes = []string{
 	"settled: done true, again false, disabled false", "settled: done false, again true, disabled false",
 	"halted", "halting: <nil>", "halting: " + ledger.ErrStatementSerial.Error(), "rotating: <nil>", "rotating: " + ledger.ErrOperator.Error(), "using: " + ledger.ErrHalted.Error(),
 	"tool pinned", "tool changed", "tool accepted", "tool forgotten", "pins refused",
-	"webhook enabled", "settled: done false, again false, disabled false", "settled: done false, again false, disabled true",
+	"webhook enabled", "webhook refused", "settled: done false, again false, disabled false", "settled: done false, again false, disabled true",
 }
 
 // Model runs random histories, of which the environment variable of package seed fixes the seed, and compares the

@@ -104,6 +104,9 @@ func (h *history) meet(arg uint32) error {
 		want = refusesPin(before, e)
 		err = decide(context.Background(), e.decided)
 	}
+	if e.list != nil && h.l.model.stopped(known) && h.news(entry{key: key, now: now, pins: e}, before) {
+		want = ledger.ErrHalted
+	}
 	if known.Revoked != 0 && (e.decided == nil || !errors.Is(want, ledger.ErrNotFound)) {
 		want = ledger.ErrKeyRevoked
 	}
@@ -118,6 +121,14 @@ func (h *history) meet(arg uint32) error {
 		return nil
 	}
 	return h.recordPins(entry{key: key, now: now, pins: e}, before)
+}
+
+// news reports whether something would become of pins.
+func (h *history) news(e entry, before []ledger.Pin) bool {
+	h.l.model.log = append(h.l.model.log, e)
+	after := h.l.model.pins(e.key)
+	h.l.model.log = h.l.model.log[:len(h.l.model.log)-1]
+	return len(before)+len(after) > 0 && !cmp.Equal(before, after)
 }
 
 // recordPins notes what became of pins, where something did.

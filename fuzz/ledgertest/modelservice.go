@@ -76,6 +76,7 @@ func (h *history) hook(arg uint32) error {
 	key := ID('k', uint64(arg%8/7))
 	known, _, ok := h.l.model.key(key)
 	hooks, _ := h.l.model.outbox(key)
+	operator := arg>>13%2 == 0
 	switch {
 	case !ok || known.Revoked != 0:
 		return nil
@@ -84,12 +85,20 @@ func (h *history) hook(arg uint32) error {
 		_, err := h.l.ChangeKey(context.Background(), change)
 		return err
 	case len(hooks) > 0 && arg>>3%4 == 2 && hooks[0].Disabled != 0:
-		return h.l.EnableWebhook(context.Background(), key, hooks[0].ID, h.at)
+		return unlessRefused(h.l.EnableWebhook(context.Background(), ledger.WebhookChange{Key: key, ID: hooks[0].ID, At: h.at, Operator: operator}))
 	case len(hooks) >= 2 || len(hooks) > 0 && arg>>3%4 == 1:
-		return h.l.RemoveWebhook(context.Background(), key, hooks[0].ID, h.at)
+		return unlessRefused(h.l.RemoveWebhook(context.Background(), ledger.WebhookChange{Key: key, ID: hooks[0].ID, At: h.at, Operator: operator}))
 	}
 	h.ids++
-	return h.l.CreateWebhook(context.Background(), ledger.Webhook{ID: ID('w', h.ids), Key: key, URL: "https://example.com/", Topics: ledger.Topics(1 + arg>>5%63), Secret: make([]byte, 24), Created: h.at})
+	return unlessRefused(h.l.CreateWebhook(context.Background(), ledger.Webhook{ID: ID('w', h.ids), Key: key, URL: "https://example.com/", Topics: ledger.Topics(1 + arg>>5%63), Secret: make([]byte, 24), Created: h.at, Operator: operator}))
+}
+
+// unlessRefused returns an error that is not a refusal, which the checked ledger has judged.
+func unlessRefused(err error) error {
+	if errors.Is(err, ledger.ErrHalted) || errors.Is(err, ledger.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // deliver takes what is due, compares it with the model, and settles some of it.

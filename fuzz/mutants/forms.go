@@ -64,7 +64,7 @@ var readings = []Mutant{
 // money are faults of what format 2.4 says of fees, of calls that run others, and of the methods of tokens.
 var money = []Mutant{
 	{"the largest fee is one wei too much", fileEVM,
-		"e.Compare(vm.OpGreater, vm.Unless, 1, e.Amount(most.Amount, frame.NativeDecimals), done)", "e.Compare(vm.OpAtLeast, vm.Unless, 1, e.Amount(most.Amount, frame.NativeDecimals), done)"},
+		"e.Compare(vm.OpGreater, vm.Unless, 1, e.Amount(most.Amount, frame.NativeDecimals, keyMaxFee.Unit), done)", "e.Compare(vm.OpAtLeast, vm.Unless, 1, e.Amount(most.Amount, frame.NativeDecimals, keyMaxFee.Unit), done)"},
 	{"a fee that is not declared passes", fileEVM,
 		"e.DenyBy(keyMaxFee.Rule, errcode.AmountRequired, \"the policy limits fees, and maxFee is missing; declare the most that gas may cost\", e.Value(frame.SlotMaxFee), done)", "e.Jump(done)"},
 	{"fees are judged in any unit", fileEVM,
@@ -84,5 +84,5 @@ var money = []Mutant{
 	{"fees of a day are counted by the hour", fileLimits,
 		"c := frame.CounterOf(keyDailyFee, vm.Day,", "c := frame.CounterOf(keyDailyFee, vm.Hour,"},
 	{"usage that was seen counts for model intents too", fileLimits,
-		"e.Kind(vm.Unless, c.Amount, frame.Absent, known)\n\te.DenyBy(key.Rule, errcode.ModelUsage, unknown, e.Value(slot), next)", "e.Jump(known)"},
+		"e.Kind(vm.Unless, c.Amount, frame.Absent, known)\n\te.DenyBy(key.Rule, errcode.ModelUsage, unknown, e.Value(field), next)", "e.Jump(known)"},
 }

@@ -100,7 +100,7 @@ var limits = []Mutant{
 	{"amounts of tokens count as native ones", fileLimits, "\te.Kind(vm.Unless, e.Field(derived.Token), frame.Absent, next)\n\tif", "\tif"},
 	{"soft limits are enforced under 1.x", fileLimits, "if !e.Version.AtLeast(2, 0) {\n\t\treturn nil // version", "if false {\n\t\treturn nil // version"},
 	{"caps do not count by group", fileCap, "if one.Group != nil {\n\t\tbyGroup", "if one.Group != nil && c.Window == vm.Task {\n\t\tbyGroup"},
-	{"what a task used is added up", fileLimits, "c.Op, c.Amount = vm.Max, e.Field(slot)", "c.Op, c.Amount = vm.Sum, e.Field(slot)"},
+	{"what a task used is added up", fileLimits, "c.Op, c.Amount = vm.Max, e.Field(field)", "c.Op, c.Amount = vm.Sum, e.Field(field)"},
 	{"a task that reports no usage passes", fileLimits, "e.DenyBy(key.Rule, errcode.ModelUsage, unknown, e.Value(derived.Usage), next)", "e.Jump(next)"},
 }
 
@@ -108,7 +108,7 @@ var controls = []Mutant{
 	{"require_shim asks for an agent", "compiler/gates.go", `e.Exactly("shim")`, `e.Exactly("agent")`},
 	{"approvals of mcp are forgotten", "compiler/gates.go", "steps = append(steps, c.step(func() { sections.EmitMCPApproval(e) }))", ""},
 	{"email.require_approval holds every tool", fileEmail,
-		"e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.Exactly(EmailAction), next)", "e.Test(vm.OpStarts, vm.Unless, e.Field(derived.Action), e.Exactly(\"e\", \"d\", \"f\"), next)"},
+		"e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.Exactly(slot.EmailAction), next)", "e.Test(vm.OpStarts, vm.Unless, e.Field(derived.Action), e.Exactly(\"e\", \"d\", \"f\"), next)"},
 }
 
 var files = []Mutant{

@@ -58,7 +58,7 @@ func TestMutantsApply(t *testing.T) {
 		t.Errorf("%d mutants, fewer than %d", len(All), least)
 	}
 	names := map[string]bool{}
-	for _, m := range slices.Concat(All, Gateway, Forms, Commands, Ledger) {
+	for _, m := range slices.Concat(All, Gateway, Forms, Commands, Ledger, Attacked) {
 		if names[m.Name] {
 			t.Errorf("two mutants are called %q", m.Name)
 		}

@@ -36,6 +36,9 @@ var (
 // seeds are run by a real bash: without one the test is skipped, and finds nothing.
 var seeds = suite{"fuzz/bash", "accepted: ", []string{"-test.run", "^TestSeeds$"}}
 
+// corpus says "expected" where a case has another answer.
+var corpus = suite{"fuzz/attacks", ": expected ", []string{"-test.run", "^TestDecisions$|^TestKinds$"}}
+
 // slots lets two mutants be built and run at a time.
 var slots = make(chan struct{}, 2)
 
@@ -66,6 +69,9 @@ func TestFormMutants(t *testing.T) { seek(t, spelling, Forms) }
 // TestCommandMutants does the same with what bash starts and the mutants of the reader of commands.
 func TestCommandMutants(t *testing.T) { seek(t, seeds, Commands) }
 
+// TestAttackMutants does the same with the corpus of attacks and the mutants of its classes.
+func TestAttackMutants(t *testing.T) { seek(t, corpus, Attacked) }
+
 func seek(t *testing.T, in suite, mutants []Mutant) {
 	absolute, err := filepath.Abs(root)
 	if err != nil {
@@ -90,12 +96,12 @@ func seek(t *testing.T, in suite, mutants []Mutant) {
 
 // TestNoMutant: without a fault nothing is found, so that the finds above are due to the faults.
 func TestNoMutant(t *testing.T) {
-	testbin.Track(t, "bailiff/fuzz/differential", "bailiff/fuzz/evm", "bailiff/fuzz/laws", "bailiff/fuzz/bash", "bailiff/fuzz/simulate", "bailiff/runtime/ledger/memory", "bailiff/runtime/ledger/commit", "bailiff/runtime/approvals")
+	testbin.Track(t, "bailiff/fuzz/differential", "bailiff/fuzz/evm", "bailiff/fuzz/laws", "bailiff/fuzz/bash", "bailiff/fuzz/simulate", "bailiff/runtime/ledger/memory", "bailiff/runtime/ledger/commit", "bailiff/runtime/approvals", "bailiff/fuzz/attacks")
 	absolute, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, in := range []suite{differential, attack, model, restoring, approving, approvers, simulated, spelling, seeds} {
+	for _, in := range []suite{differential, attack, model, restoring, approving, approvers, simulated, spelling, seeds, corpus} {
 		if output, failed := run(t, absolute, in, nil); failed {
 			t.Errorf("%s fails without any mutant:\n%s", in.folder, tail(output))
 		}

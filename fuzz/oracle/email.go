@@ -114,6 +114,9 @@ func readAddress(text string) (string, bool) {
 		if r > unicode.MaxASCII && (unicode.ToLower(r) <= unicode.MaxASCII || asciiText(norm.NFC.String(string(r)))) {
 			return "", false // "a letter whose composed form is of ASCII" (choices)
 		}
+		if unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Variation_Selector, r) {
+			return "", false // "invisible characters", which marks of emoji in a name are as well
+		}
 	}
 	return address, len(address) <= longestAddress
 }

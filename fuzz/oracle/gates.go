@@ -71,7 +71,7 @@ func (j *judgement) repositoryFileIntent() bool {
 		j.p.filesystem.actionCovered("actions", j.action) || j.p.git.actionCovered("filesystem_actions", j.action))
 }
 
-// holdRules is step 6, in the order of section "Approvals".
+// holdRules is step 6, in the order of the specification, "Approval rules".
 func (j *judgement) holdRules() {
 	p := j.p
 	j.consensus()

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"golang.org/x/net/idna"
+	"golang.org/x/text/unicode/norm"
 
 	"bailiff/grammar"
 )
@@ -24,9 +25,8 @@ func (h hostPattern) covers(host string) bool {
 	return h.exact && host == h.host || h.subdomains && strings.HasSuffix(host, "."+h.host)
 }
 
-// readHosts: "`example.com` in a blocked list covers its subdomains, and `*.example.com` there means the same; in
-// `http.allowed_hosts` a name is exact, and `*.example.com` covers subdomains only" (decisions, section 2,
-// "Matching").
+// readHosts: in a blocked list `example.com` covers its subdomains, and `*.example.com` means the same; in
+// `http.allowed_hosts` a name is exact, and `*.example.com` covers subdomains only (specification, tool-rules.7).
 func (p *Policy) readHosts(*grammar.File) error {
 	for _, entry := range p.tools.list("web_fetch.blocked_domains") {
 		host := canonicalHost(strings.TrimPrefix(entry, "*."))
@@ -238,6 +238,18 @@ var (
 	hostName = regexp.MustCompile(`^[-_0-9a-z]{1,63}(\.[-_0-9a-z]{1,63})*$`)
 )
 
+// mixedPunycode reports whether a label has the prefix of Punycode and characters that are not of ASCII, or the prefix alone, which
+// "is no name" (choices, "Hosts, paths, commands").
+func mixedPunycode(name string) bool {
+	for _, label := range regexp.MustCompile("[.。]").Split(norm.NFKC.String(name), -1) {
+		plain := regexp.MustCompile("[^[:ascii:]]").ReplaceAllString(label, "")
+		if len(plain) >= 4 && strings.EqualFold(plain[:4], "xn--") && (plain != label || len(plain) == 4) {
+			return true
+		}
+	}
+	return false
+}
+
 // canonicalHost: "Hosts: lower-cased, IDNA to ASCII, one trailing dot dropped, IP literals canonical (decimal, octal,
 // hex spellings; IPv4-mapped IPv6 unmapped)". It is "" for what is no host. IPv6 has no brackets in this form.
 func canonicalHost(name string) string {
@@ -245,7 +257,7 @@ func canonicalHost(name string) string {
 		return canonicalIPv6(name)
 	}
 	ascii, err := mapping.ToASCII(name)
-	if err != nil {
+	if err != nil || mixedPunycode(name) {
 		return ""
 	}
 	if !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) && ascii != strings.ToLower(name) {

@@ -10,6 +10,9 @@ import (
 	"bailiff/vm/errcode"
 )
 
+// spendBudget is the one budget that is about dollars.
+const spendBudget = "execution_limits.max_model_spend_usd_per_task"
+
 // The windows of counters and the ways they change.
 const (
 	hour, day, task = "hour", "day", "task"
@@ -113,7 +116,7 @@ func (j *judgement) toolCallLimits() {
 // modelBudgets plans the model budgets, which "bind every intent": spend, then tokens.
 func (j *judgement) modelBudgets() {
 	spend := j.p.execution.number("max_model_spend_usd_per_task", spendDigits)
-	j.budget("execution_limits.max_model_spend_usd_per_task", spend, j.modelSpend(), errcode.ModelSpend)
+	j.budget(spendBudget, spend, j.modelSpend(), errcode.ModelSpend)
 	tokens := j.p.execution.number("max_model_tokens_per_task", 0)
 	j.budget("execution_limits.max_model_tokens_per_task", tokens, j.modelTokens(), errcode.ModelTokens)
 }
@@ -364,4 +367,56 @@ func (j *judgement) groupOf(path string) (string, bool) {
 		return group.text, true
 	}
 	return j.formOf(path).normal(group.text)
+}
+
+// Usage is what an intent reports of its task's use of models, or the highest reports of a task. A part without a report is nil.
+type Usage struct {
+	Spend                *big.Int // in millionths of a dollar
+	Input, Output, Total *big.Int // tokens
+}
+
+// with returns the highest of each part.
+func (u Usage) with(o Usage) Usage {
+	return Usage{highest(u.Spend, o.Spend), highest(u.Input, o.Input), highest(u.Output, o.Output), highest(u.Total, o.Total)}
+}
+
+func highest(a, b *big.Int) *big.Int {
+	if a == nil || b != nil && b.Cmp(a) > 0 {
+		return b
+	}
+	return a
+}
+
+// tokens is the total, "never less than its parts", nil where nothing is known.
+func (u Usage) tokens() *big.Int {
+	if u.Input == nil && u.Output == nil {
+		return u.Total
+	}
+	parts := new(big.Int)
+	for _, part := range []*big.Int{u.Input, u.Output} {
+		if part != nil {
+			parts.Add(parts, part)
+		}
+	}
+	return highest(parts, u.Total)
+}
+
+// tell fills in the members of the verdict that a Memory needs.
+func (j *judgement) tell() {
+	j.verdict.Task, j.verdict.Usage = j.task, j.reported()
+	if j.has("maxFee") {
+		j.verdict.Fee = j.fee()
+	}
+}
+
+// reported is the usage of the intent at hand, whose parts count for its task one by one.
+func (j *judgement) reported() (u Usage) {
+	tokens := func(name string) *big.Int {
+		n, _ := integer(j.metadata("model_usage", name).text)
+		return n
+	}
+	if j.metadata("model_usage").kind != objectKind {
+		return u
+	}
+	return Usage{Spend: j.modelSpend(), Input: tokens("input_tokens"), Output: tokens("output_tokens"), Total: tokens("total_tokens")}
 }

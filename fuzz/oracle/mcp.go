@@ -33,8 +33,7 @@ func (j *judgement) mcpSection() {
 	}
 }
 
-// toolAllowed: "A pattern with a dot is matched against `<server>.<tool>`, one without against `<tool>`" (decisions,
-// section 2, "Matching").
+// toolAllowed: a pattern with a dot is compared with `<server>.<tool>`, one without with `<tool>` (specification, mcp-rules.1).
 func (j *judgement) toolAllowed() bool {
 	server, tool := j.mcpParts()
 	for i, pattern := range j.p.mcp.list("allowed_tools") {

@@ -78,12 +78,29 @@ var (
 		"execTransactionFromModule(address,uint256,bytes,uint8)", "execTransactionFromModuleReturnData(address,uint256,bytes,uint8)",
 		"handleOps("+operation6+"[],address)", "handleOps("+operation7+"[],address)",
 		"handleAggregatedOps(("+operation6+"[],address,bytes)[],address)", "handleAggregatedOps(("+operation7+"[],address,bytes)[],address)",
+
+		// "Other forms of the same methods" (choices).
+		"execute(address,uint256,bytes,uint8)", "execute(uint256,address,uint256,bytes)", "execute(address,bytes)",
+		"execute((address,uint256,bytes))", "execute((address,uint256,bytes)[])", "executeBatch((address,uint256,bytes,uint8)[])",
+		"executeBatch((address,bytes)[])", "executeBatch(uint256[],address[],uint256[],bytes[])",
+		"execute_ncC(address,uint256,bytes)", "executeBatch_y6U(address[],uint256[],bytes[])",
+		"executeCall(address,uint256,bytes)", "executeBatchCall(address[],uint256[],bytes[])", "executeFromExecutor(bytes32,bytes)",
+		"executeUserOp("+operation7+",bytes32)", "executeUserOp(address,uint256,bytes,uint8)", "executeUserOpWithErrorString(address,uint256,bytes,uint8)",
+		"executeWithoutChainIdValidation(bytes[])", "redeemDelegations(bytes[],bytes32[],bytes[])",
+		"execTransactionWithRole(address,uint256,bytes,uint8,uint16,bool)", "execTransactionWithRole(address,uint256,bytes,uint8,bytes32,bool)",
+		"execTransactionWithRoleReturnData(address,uint256,bytes,uint8,uint16,bool)", "execTransactionWithRoleReturnData(address,uint256,bytes,uint8,bytes32,bool)",
+		"handleOp("+operation2+",address)", "handleOps("+operation2+"[],address)", "handleOp("+operation6+",address)",
+		"executeWithRuntimeValidation(bytes,bytes)", "executeFromPlugin(bytes)", "executeFromPluginExternal(address,uint256,bytes)",
+		"execute(bytes)", "executeBatch(uint256[],bytes[])", "executeRelayCall(bytes,uint256,uint256,bytes)",
+		"executeRelayCallBatch(bytes[],uint256[],uint256[],uint256[],bytes[])",
+		"execute((bool,bool,uint256,address,uint256,bytes)[],uint256,bytes)", "execute((address,uint256,bytes)[],bytes)", "executeBySender((address,uint256,bytes)[])",
 	)
 	tokenMulticalls = selectorsOf("multicall(bytes[])", "multicall(uint256,bytes[])", "multicall(bytes32,bytes[])")
 )
 
-// The operations of EntryPoint 0.6, and of 0.7 and 0.8.
+// The operations of EntryPoint 0.2, of 0.6, and of 0.7 and 0.8.
 const (
+	operation2 = "(address,uint256,bytes,bytes,uint256,uint256,uint256,uint256,uint256,address,bytes,bytes)"
 	operation6 = "(address,uint256,bytes,bytes,uint256,uint256,uint256,uint256,uint256,bytes,bytes)"
 	operation7 = "(address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)"
 )
@@ -171,5 +188,5 @@ var unbounded = new(big.Int).Sub(twoTo256, big.NewInt(1))
 // goesTo reports whether the call's recipient or spender is an address.
 func (c call) goesTo(address string) bool {
 	return c.method.target >= 0 && !c.cutOff() &&
-		c.word(c.method.target) == strings.Repeat("0", 24)+strings.TrimPrefix(asciiLower(address), "0x")
+		c.word(c.method.target)[24:] == strings.TrimPrefix(asciiLower(address), "0x") // "bytes … in front of an address, are not looked at" (choices)
 }

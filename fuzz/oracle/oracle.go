@@ -113,6 +113,11 @@ type Verdict struct {
 	Holds        []string      // the rules that hold, in order, each once
 	Notes        []string      // the consensus rules that would hold but for consensus_require_hold: false
 	Reservations []Reservation // the plan in order; empty unless Allowed or Pending
+
+	// What a Memory needs beside: the task, "" for none; what the intent reports of it; the declared fee, nil for none.
+	Task  string
+	Usage Usage
+	Fee   *big.Int
 }
 
 // Judge says what the policy says of a request, by its body as it was sent. The service's decoder must accept the body.
@@ -131,6 +136,7 @@ func (p *Policy) Judge(body []byte, from Sender) Verdict {
 	if field := j.invalid(); field != "" {
 		return Verdict{Status: Error, Code: string(errcode.ValidationSchema), Rule: field}
 	}
+	j.tell()
 	j.customDenials()
 	j.gates()
 	j.ownSection()
@@ -191,7 +197,7 @@ func (j *judgement) conclude() Verdict {
 // ownSection is step 4, "the section of the intent's kind".
 func (j *judgement) ownSection() {
 	if j.kind != evmIntent {
-		j.chain() // "a chainId that is present must be allowed" (decisions, section 2, "Kinds of intents")
+		j.chain() // a chainId that is present must be allowed, whatever the kind (specification, grants.3)
 	}
 	switch j.kind {
 	case evmIntent:

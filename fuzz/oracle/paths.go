@@ -151,7 +151,7 @@ func (p pathName) places() []pathName {
 	return []pathName{p, below("root"), below("home", anyName), below("users", anyName), below("c:", "users", anyName)}
 }
 
-// A pathEntry is one entry of a list of blocked paths. In an entry a `*` "stands for any characters within a segment".
+// A pathEntry is one entry of a list of blocked paths. In an entry a `*` "matches any characters within a segment".
 type pathEntry struct {
 	anywhere []string // the segments of an entry "without a leading `/` or `~`", which "matches its segments anywhere"
 	below    []pathName

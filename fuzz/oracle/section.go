@@ -69,7 +69,7 @@ func (s *section) list(key string) []string {
 	return s.lists[key]
 }
 
-// flag reads a boolean: "true or false, in any case, in every version" (decisions, section 2, "Text layer").
+// flag reads a boolean: true or false in any case, in every version (specification, policy-text.6).
 func (s *section) flag(key string) bool { return strings.EqualFold(s.text(key), "true") }
 
 // number reads a limit, scaled by digits. It is nil where the key is absent.

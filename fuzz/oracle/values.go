@@ -20,7 +20,7 @@ const (
 // A value is a JSON value of the request as it was sent.
 type value struct {
 	kind valueKind
-	text string // of text, number ("by their RFC 8785 text") and boolean
+	text string // of text, number ("in their shortest form, RFC 8785") and boolean
 	node any    // as encoding/json reads it
 }
 
@@ -146,8 +146,8 @@ func onePath(path string) string {
 	return path
 }
 
-// at returns what a rule's path stands for: "its first segment must be a field of the request; `metadata.x.y` walks
-// objects" (decisions, section 2, "Matching"). It does not walk through lists.
+// at returns the value at a rule's path: the first segment is a field of the request, the others walk objects
+// (specification, custom-rules.4). It does not walk through lists.
 func (j *judgement) at(path string) value {
 	if part, ok := j.mcpPart(path); ok {
 		return valueOf(part)

@@ -339,7 +339,7 @@ func (w *world) inspect() {
 		return
 	}
 	w.reached["misdirected"]++
-	if _, err := commit.VerifyLog(copied(d.groups), func(ledger.Head) error { return nil }); !errors.Is(err, ledger.ErrCorrupt) {
+	if _, err := commit.VerifyLog(copied(d.groups), func(ledger.Beginning) error { return nil }, func(ledger.Head) error { return nil }); !errors.Is(err, ledger.ErrCorrupt) {
 		w.problems = fmt.Errorf("a write landed on another group, and the log is verified: %w", errors.Join(err))
 	}
 	d.restore()

@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"encoding/json"
 	"errors"
 	"html/template"
 	"log/slog"
@@ -252,7 +251,6 @@ func (p *Pages) list(ctx context.Context, _ *console.Request, visit *approvals.V
 type holdPage struct {
 	*approvals.Shown
 	Lines   []line // of the summary
-	Intent  string // the whole, indented
 	Expires time.Time
 	Allow   string // options of navigator.credentials.get
 	Deny    string
@@ -267,15 +265,10 @@ func (p *Pages) hold(ctx context.Context, _ *console.Request, visit *approvals.V
 		return p.Refuse(fault)
 	}
 	view := holdPage{Shown: shown, Expires: time.Unix(0, shown.Hold.Expires), Allow: string(shown.Allow), Deny: string(shown.Deny), MaxNote: ledger.MaxResolutionNote}
-	for text := range strings.SplitSeq(shown.Summary, "\n") {
+	for text := range strings.SplitSeq(shown.Text, "\n") {
 		name, value, _ := strings.Cut(text, ": ")
 		view.Lines = append(view.Lines, line{name, value})
 	}
-	var indented bytes.Buffer
-	if json.Indent(&indented, shown.Hold.Intent, "", "  ") != nil {
-		indented.Write(shown.Hold.Intent)
-	}
-	view.Intent = indented.String()
 	return p.page("hold", "Decide", visit, view)
 }
 
@@ -320,17 +313,17 @@ func (p *Pages) enrolment(_ context.Context, _ *console.Request, _ *approvals.Vi
 }
 
 // enrol takes the code, and then the passkey.
-func (p *Pages) enrol(_ context.Context, r *console.Request, _ *approvals.Visit, token string) *console.Response {
+func (p *Pages) enrol(ctx context.Context, r *console.Request, _ *approvals.Visit, token string) *console.Response {
 	name, _, fault := p.Approvals.Enrolling(token)
 	if fault != nil {
 		return p.Refuse(fault)
 	}
 	view := enrolForm{Name: name}
 	if answer := r.Form.Get("answer"); answer != "" {
-		view.Words, fault = p.Approvals.FinishEnrolment(token, []byte(answer))
+		view.Words, fault = p.Approvals.FinishEnrolment(ctx, token, []byte(answer))
 	} else {
 		var options []byte
-		options, fault = p.Approvals.BeginEnrolment(token, strings.TrimSpace(r.Form.Get("code")))
+		options, fault = p.Approvals.BeginEnrolment(ctx, token, strings.TrimSpace(r.Form.Get("code")))
 		view.Options = string(options)
 	}
 	if fault != nil {

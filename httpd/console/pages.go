@@ -441,7 +441,7 @@ func (c *Console) policy(ctx context.Context, v *visit, _ string) *Response {
 }
 
 func (c *Console) webhooks(ctx context.Context, v *visit, _ string) *Response {
-	reports, fault := c.Authority.WebhookReports(ctx, v.key)
+	reports, fault := c.Authority.WebhookReports(ctx, v.key, c.Operator != nil)
 	if fault != nil {
 		return c.fail(v, fault)
 	}

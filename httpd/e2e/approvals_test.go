@@ -262,12 +262,29 @@ func TestApprovals(t *testing.T) {
 	if got := o.send("GET", "/v1/holds/"+second, o.key, ""); !strings.Contains(got.body, `"note":"seen by alice"`) {
 		t.Fatalf("the note does not reach the agent: %+v", got)
 	}
+	o.longCommand(p)
 	if err := o.stop(); err != nil {
 		t.Fatal(err)
 	}
-	if out := o.site.must("events", "verify", "--approvals"); !strings.Contains(out, "2 decisions by passkey") {
+	if out := o.site.must("events", "verify", "--approvals"); !strings.Contains(out, "3 decisions by passkey") {
 		t.Fatal(out)
 	}
+}
+
+// longCommand: a part that has no room in a hold's summary comes before the buttons of its page, where a person reads it without opening anything.
+func (o *office) longCommand(p *person) {
+	o.t.Helper()
+	const tail = "--force-the-tail"
+	a, err := o.post("/v1/authorize", o.key, `{"framework":"custom","agentId":"coder-2","txCommit":"`+strings.Repeat("ab", 32)+`","intent":{"action":"bash","command":"git push origin main `+strings.Repeat("a", 300)+` `+tail+`"}}`)
+	if err != nil || a.Status != "PENDING" {
+		o.t.Fatalf("%v %s", err, a.Raw)
+	}
+	shown := p.wants("a long command", p.send("/approve/holds/"+a.HoldID, nil), 200, tail)
+	open, end, button := strings.Index(shown.text, `<pre id="intent">`), strings.Index(shown.text, tail), strings.Index(shown.text, `data-decision="ALLOWED"`)
+	if open < 0 || end < open || button < end || strings.Contains(shown.text, "<details>") {
+		o.t.Fatalf("the end of the command is not before the buttons:\n%s", shown.text)
+	}
+	p.wants("approving it", p.send("/approve/holds/"+a.HoldID, p.form(shown, "ALLOWED")), 200, "It is approved")
 }
 
 // TestApprovalAttacks: what is not exactly a confirmed passkey's signature over what was shown, within its bounds, decides nothing, and says why.
@@ -403,7 +420,7 @@ func (o *office) stopped(p *person, small string) {
 	shown := p.send("/approve/holds/"+small, nil)
 	form := p.form(shown, "ALLOWED")
 	o.must("approvers", "suspend", "alice", "--key", key)
-	p.wants("suspended since the page was shown", p.send("/approve/holds/"+small, form), 403, "")
+	p.wants("suspended since the page was shown", p.send("/approve/holds/"+small, form), 403, "Your visit is over")
 	p.wants("suspended", p.send("/approve", nil), 200, "Sign in with a passkey")
 	o.must("approvers", "resume", "alice", "--key", key)
 	p.signIn()
@@ -413,7 +430,7 @@ func (o *office) stopped(p *person, small string) {
 	o.must("thaw", "--key", key)
 	form = p.form(p.send("/approve/holds/"+small, nil), "ALLOWED")
 	o.must("approvers", "remove", "alice", "--key", key)
-	p.wants("removed", p.send("/approve/holds/"+small, form), 403, "")
+	p.wants("removed", p.send("/approve/holds/"+small, form), 403, "Your visit is over")
 	if view := o.send("GET", "/v1/holds/"+small, o.key, ""); !strings.Contains(view.body, `"status":"PENDING"`) {
 		o.t.Fatal(view.body)
 	}

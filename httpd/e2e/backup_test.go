@@ -203,6 +203,44 @@ func TestCopyIsNotServed(t *testing.T) {
 	}
 }
 
+// TestHaltsSurviveFailover: a standby that takes the data folder over stays frozen, and suspended keys stay so after a thaw.
+func TestHaltsSurviveFailover(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, backupPolicy)
+	suspended, id := s.newKey()
+	key, _ := s.newKey()
+	service := s.start()
+	for _, k := range []string{suspended, key} {
+		if a := service.ask("/v1/authorize", k, evenBody("")); a.Status != "ALLOWED" {
+			t.Fatalf("%s", a.Raw)
+		}
+	}
+	s.must("keys", "suspend", id)
+	s.must("freeze", "--reason", "drill")
+	if err := service.stop(); err != nil {
+		t.Fatal(err)
+	}
+	s.copied("data", "standby")
+	standby := s.elsewhere("standby")
+	service = standby.launch("serve", "--moved")
+	for _, k := range []string{suspended, key} {
+		if a := service.ask("/v1/authorize", k, evenBody("")); a.Code != "SVC_FROZEN" || !strings.Contains(a.Message, "drill") {
+			t.Errorf("on the standby: %s", a.Raw)
+		}
+	}
+	standby.must("thaw", "--key", "operator.key")
+	if a := service.ask("/v1/authorize", suspended, evenBody("")); a.Code != "SVC_KEY_SUSPENDED" {
+		t.Errorf("the suspended key after a thaw: %s", a.Raw)
+	}
+	if a := service.ask("/v1/authorize", key, evenBody("")); a.Status != "ALLOWED" {
+		t.Errorf("another key after a thaw: %s", a.Raw)
+	}
+	standby.must("keys", "resume", id, "--key", "operator.key")
+	if a := service.ask("/v1/authorize", suspended, evenBody("")); a.Status != "ALLOWED" {
+		t.Errorf("the key after it was resumed: %s", a.Raw)
+	}
+}
+
 // TestBackupRefuses: a backup that was edited, cut short, extended or mixed with another is not restored, and nothing of it stays.
 func TestBackupRefuses(t *testing.T) {
 	t.Parallel()
@@ -217,19 +255,19 @@ func TestBackupRefuses(t *testing.T) {
 	if _, refusal, code := s.run("backup", "late"); code == 0 || !strings.Contains(refusal, "is there already") {
 		t.Errorf("into a folder that is there: %d %s", code, refusal)
 	}
-	if _, refusal, code := s.run("backup", "x", "--with-keys", "age1nothing"); code == 0 || !strings.Contains(refusal, "no recipient of age") {
+	if _, refusal, code := s.run("backup", "x", "--with-keys", "age1nothing"); code == 0 || !strings.Contains(refusal, "not an age recipient") {
 		t.Errorf("a wrong recipient: %d %s", code, refusal)
 	}
 	log := s.text("late/log")
 	for name, row := range map[string]struct{ log, checkpoint, says string }{
-		"edited":             {log[:len(log)/2] + string(log[len(log)/2]^1) + log[len(log)/2+1:], "late", "records before that are whole"},
-		"cut short":          {log[:len(log)/2], "late", "cut short"},
-		"without its end":    {log[:len(log)-4], "late", "cut short"},
-		"extended":           {log + "x", "late", "something follows its end"},
-		"older":              {s.text("early/log"), "late", "records are missing or were exchanged"},
-		"newer":              {log, "early", "records are missing or were exchanged"},
-		"something else":     {"hello\n", "late", "does not begin with"},
-		"with a large group": {log[:strings.Index(log, "\n")+1] + "\xff\xff\xff\xff", "late", "of at most"},
+		"edited":                  {log[:len(log)/2] + string(log[len(log)/2]^1) + log[len(log)/2+1:], "late", "records before that are intact"},
+		"cut short":               {log[:len(log)/2], "late", "cut short"},
+		"without its end":         {log[:len(log)-4], "late", "cut short"},
+		"extended":                {log + "x", "late", "something follows its end"},
+		"older":                   {s.text("early/log"), "late", "records are missing or were exchanged"},
+		"newer":                   {log, "early", "records are missing or were exchanged"},
+		"differs from the record": {"hello\n", "late", "does not begin with"},
+		"with a large group":      {log[:strings.Index(log, "\n")+1] + "\xff\xff\xff\xff", "late", "of at most"},
 	} {
 		if err := os.MkdirAll(s.path("bad"), 0o700); err != nil {
 			t.Fatal(err)

@@ -57,7 +57,7 @@ func TestNothingSecretIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = pebbleledger.Records(s.path("data/ledger"), pebbleledger.Options{}, func(_ uint64, record string) error {
+	err = pebbleledger.Records(s.path("data/ledger"), pebbleledger.Options{}, nil, func(_ uint64, record string) error {
 		written.WriteString(record)
 		return nil
 	})

@@ -129,6 +129,18 @@ func paragraphsOf(text string) (names []string) {
 	return names
 }
 
+// twice returns the names that occur more than once.
+func twice(names []string) (repeated []string) {
+	seen := map[string]bool{}
+	for _, name := range names {
+		if seen[name] {
+			repeated = append(repeated, name)
+		}
+		seen[name] = true
+	}
+	return repeated
+}
+
 // slug is a heading as a name: its words in lower case, joined by hyphens.
 func slug(heading string) string {
 	words := strings.ReplaceAll(strings.ToLower(heading), "`", "")

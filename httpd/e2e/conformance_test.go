@@ -35,6 +35,9 @@ func TestConformance(t *testing.T) {
 	if len(c.paragraphs) < 100 {
 		t.Fatalf("docs/specification.md has %d numbered paragraphs; mend how this test reads it", len(c.paragraphs))
 	}
+	for _, name := range twice(c.paragraphs) {
+		t.Errorf("docs/specification.md has two paragraphs %q: rename one of the sections", name)
+	}
 	rows, err := os.ReadFile(filepath.Join(root, "docs", "conformance.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -138,6 +141,9 @@ func TestConformanceCatches(t *testing.T) {
 	want := []string{"limits.1", "limits.2", "of-post-x.1"}
 	if got := paragraphsOf(text); !slices.Equal(got, want) {
 		t.Errorf("paragraphs %q, and not %q", got, want)
+	}
+	if got := twice(paragraphsOf("## A\n1. x\n## B\n1. x\n## A\n1. y\n2. z\n")); !slices.Equal(got, []string{"a.1"}) {
+		t.Errorf("repeated paragraphs %q, and not a.1", got)
 	}
 	c := conformance{[]string{"limits.1"}, shelf{"httpd/e2e.TestX": {file: "AMOUNT_EXCEEDED errcode.NotFound"}}}
 	count := func(r ...row) int { return len(c.faults(r)) }

@@ -268,7 +268,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	for _, arguments := range [][]string{{"events", "verify"}, {"doctor"}} {
 		out, problem, code := s.run(arguments...)
 		said := out + problem
-		if code != 1 || !strings.Contains(said, "can't be read, so") || strings.Contains(said, "NOT what") || strings.Contains(said, "who changed it") {
+		if code != 1 || !strings.Contains(said, "can't be read, so") || strings.Contains(said, "CHANGED") || strings.Contains(said, "who changed it") {
 			t.Errorf("%v: exit %d, %s", arguments, code, said)
 		}
 	}

@@ -102,7 +102,7 @@ func TestForwardedAsJudged(t *testing.T) {
 func TestRefusedCalls(t *testing.T) {
 	for name, c := range map[string]struct {
 		params string
-		code   Code
+		code   refusalCode
 	}{
 		"no name":                    {`{"arguments":{}}`, codeName},
 		"a name that is not text":    {`{"name":1}`, codeName},

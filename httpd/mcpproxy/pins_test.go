@@ -361,7 +361,7 @@ func TestUnpinnable(t *testing.T) {
 	w.tools = fmt.Sprintf(`{"tools":[{"name":%q},{"name":"large","description":%q},{"name":"read"}]}`, long, strings.Repeat("d", client.MaxToolDefinition))
 	for i, c := range []struct {
 		tool string
-		want Code
+		want refusalCode
 	}{{long, codeName}, {"large", codeDefinition}} {
 		if v := w.client(call(i, c.tool, `{}`)); v.forward != nil || v.refused.code != string(c.want) {
 			t.Errorf("%.10s: %q %+v", c.tool, v.forward, v.refused)

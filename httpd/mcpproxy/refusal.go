@@ -10,33 +10,33 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A Code says why the proxy itself refused something. The service's own codes are passed on as they are.
-type Code string
+// A refusalCode says why the proxy itself refused something. The service's own codes are passed on as they are.
+type refusalCode string
 
 // The codes of the proxy.
 const (
-	codeUnreadable      Code = "MCP_MESSAGE_UNREADABLE"
-	codeMethod          Code = "MCP_METHOD_UNKNOWN"
-	codeName            Code = "MCP_NAME_INVALID"
-	codeToolUnlisted    Code = "MCP_TOOL_NOT_LISTED"
-	codeToolChanged     Code = "MCP_TOOL_CHANGED"
-	codePins            Code = "MCP_PINS_UNAVAILABLE"
-	codeDefinition      Code = "MCP_DEFINITION_TOO_LARGE"
-	codeUnreachable     Code = "MCP_SERVICE_UNREACHABLE"
-	codeState           Code = "MCP_REQUEST_STATE_INVALID"
-	codeServerRequest   Code = "MCP_SERVER_REQUEST_REFUSED"
-	codeResponse        Code = "MCP_RESPONSE_REFUSED"
-	codeRules           Code = "MCP_RESPONSE_RULES_UNAVAILABLE"
-	codeServerGone      Code = "MCP_SERVER_GONE"
-	codeServerMalformed Code = "MCP_SERVER_MALFORMED"
-	codeTooLarge        Code = "MCP_CALL_TOO_LARGE"
-	codeBusy            Code = "MCP_TOO_MANY_REQUESTS"
-	codeHeader          Code = "MCP_HEADER_MISMATCH"
+	codeUnreadable      refusalCode = "MCP_MESSAGE_UNREADABLE"
+	codeMethod          refusalCode = "MCP_METHOD_UNKNOWN"
+	codeName            refusalCode = "MCP_NAME_INVALID"
+	codeToolUnlisted    refusalCode = "MCP_TOOL_NOT_LISTED"
+	codeToolChanged     refusalCode = "MCP_TOOL_CHANGED"
+	codePins            refusalCode = "MCP_PINS_UNAVAILABLE"
+	codeDefinition      refusalCode = "MCP_DEFINITION_TOO_LARGE"
+	codeUnreachable     refusalCode = "MCP_SERVICE_UNREACHABLE"
+	codeState           refusalCode = "MCP_REQUEST_STATE_INVALID"
+	codeServerRequest   refusalCode = "MCP_SERVER_REQUEST_REFUSED"
+	codeResponse        refusalCode = "MCP_RESPONSE_REFUSED"
+	codeRules           refusalCode = "MCP_RESPONSE_RULES_UNAVAILABLE"
+	codeServerGone      refusalCode = "MCP_SERVER_GONE"
+	codeServerMalformed refusalCode = "MCP_SERVER_MALFORMED"
+	codeTooLarge        refusalCode = "MCP_CALL_TOO_LARGE"
+	codeBusy            refusalCode = "MCP_TOO_MANY_REQUESTS"
+	codeHeader          refusalCode = "MCP_HEADER_MISMATCH"
 )
 
 // codes is the table of the proxy's codes, for docs/mcp.md.
 var codes = []struct {
-	Code Code
+	Code refusalCode
 	When string
 	Do   string
 }{
@@ -70,7 +70,7 @@ type refusal struct {
 }
 
 // refuse returns a refusal of the proxy's own.
-func refuse(code Code, format string, arguments ...any) *refusal {
+func refuse(code refusalCode, format string, arguments ...any) *refusal {
 	return &refusal{code: string(code), message: fmt.Sprintf(format, arguments...), status: statusDenied}
 }
 

@@ -126,7 +126,7 @@ func asksForInput(result jsontext.Value) bool {
 }
 
 // fail answers every request that the server will not answer any more.
-func (s *session) fail(code Code, why string) (answers [][]byte) {
+func (s *session) fail(code refusalCode, why string) (answers [][]byte) {
 	s.mu.Lock()
 	left := s.underWay
 	s.underWay = map[string]*underWay{}

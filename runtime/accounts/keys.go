@@ -15,7 +15,7 @@ import (
 	"bailiff/vm/errcode"
 )
 
-// The form of API keys (specification, "API key"). What follows the prefix is 64 hex digits, 256 random bits.
+// The form of API keys (specification, accounts.1). What follows the prefix is 64 hex digits, 256 random bits.
 const (
 	keyPrefix     = "sk_svc_"
 	testKeyPrefix = "sk_svc_test_" // of legacy keys of the test environment

@@ -55,29 +55,29 @@ func (a *Accounts) WebhooksOf(ctx context.Context, keyID string) ([]WebhookView,
 	if err != nil {
 		return nil, err
 	}
-	views, fault := a.Webhooks(ctx, key)
+	views, fault := a.webhooks(ctx, key, true)
 	if fault != nil {
 		return nil, AsError(fault)
 	}
 	return views, nil
 }
 
-// RemoveWebhookOf is [Accounts.RemoveWebhook] for the key of an id.
+// RemoveWebhookOf is [Accounts.RemoveWebhook] for the key of an id, also while it is stopped, and of the operator's webhooks, too.
 func (a *Accounts) RemoveWebhookOf(ctx context.Context, keyID, id string) error {
-	return a.changeWebhookOf(ctx, keyID, id, a.RemoveWebhook)
+	return a.changeWebhookOf(ctx, keyID, id, a.Ledger.RemoveWebhook)
 }
 
-// EnableWebhookOf is [Accounts.EnableWebhook] for the key of an id.
+// EnableWebhookOf is [Accounts.EnableWebhook] in the same way.
 func (a *Accounts) EnableWebhookOf(ctx context.Context, keyID, id string) error {
-	return a.changeWebhookOf(ctx, keyID, id, a.EnableWebhook)
+	return a.changeWebhookOf(ctx, keyID, id, a.Ledger.EnableWebhook)
 }
 
-func (a *Accounts) changeWebhookOf(ctx context.Context, keyID, id string, change func(context.Context, *ledger.Key, string) *service.Failure) error {
+func (a *Accounts) changeWebhookOf(ctx context.Context, keyID, id string, change func(context.Context, ledger.WebhookChange) error) error {
 	key, err := a.KeyOf(keyID)
 	if err != nil {
 		return err
 	}
-	if fault := change(ctx, key, id); fault != nil {
+	if fault := a.changeWebhook(ctx, key, id, change, true); fault != nil {
 		return AsError(fault)
 	}
 	return nil

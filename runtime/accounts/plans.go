@@ -11,7 +11,7 @@ import (
 	"bailiff/vm/errcode"
 )
 
-// A plan is what an account pays for (specification, "Plans"). Money is in thousandths of a USD, so that every price is
+// A plan is what an account pays for (specification, accounts.5). Money is in thousandths of a USD, so that every price is
 // an integer.
 type plan struct {
 	name     string

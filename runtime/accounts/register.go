@@ -38,7 +38,7 @@ func (a *Accounts) Register(ctx context.Context, body []byte) (*RegisteredKey, *
 		strictjson.Text("organization", false, ledger.MaxKeyText, &key.Organization),
 	)
 	if fault == nil && !isEmail(key.Email) {
-		fault = service.Fail(errcode.ValidationSchema, fmt.Sprintf("email: %+.64q is no e-mail address", key.Email))
+		fault = service.Fail(errcode.ValidationSchema, fmt.Sprintf("email: %+.64q is not an e-mail address", key.Email))
 	}
 	if fault == nil && !isPlain(key.Organization) {
 		fault = service.Fail(errcode.ValidationSchema, "organization has a character that can't be shown")

@@ -38,7 +38,7 @@ type KeyView struct {
 }
 
 // CreateKey makes an API key and records it. The secret is in the view, once: the ledger holds its hash alone. An
-// error that wraps ledger.ErrInvalid says what is wrong with the request.
+// error that wraps ledger.ErrInvalid names the fault of the request.
 func (a *Accounts) CreateKey(ctx context.Context, request NewKey) (KeyView, error) {
 	key, prefix, err := a.newKey(&request)
 	if err != nil {
@@ -61,7 +61,7 @@ func (a *Accounts) newKey(request *NewKey) (key ledger.Key, prefix string, err e
 	prefix = keyPrefix
 	switch {
 	case !isEmail(request.Email):
-		return key, "", fmt.Errorf("%w: %+.64q is no e-mail address", ledger.ErrInvalid, request.Email)
+		return key, "", fmt.Errorf("%w: %+.64q is not an e-mail address", ledger.ErrInvalid, request.Email)
 	case !isPlain(request.Organization):
 		return key, "", fmt.Errorf("%w: organization has a character that can't be shown", ledger.ErrInvalid)
 	case request.FullGrant && len(request.Scopes) > 0:

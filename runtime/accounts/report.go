@@ -89,11 +89,11 @@ type WebhookReport struct {
 	Attempts   []webhook.Attempt // the latest, newest first, since the service has started
 }
 
-// WebhookReports lists the webhooks of a key, oldest first.
-func (a *Accounts) WebhookReports(ctx context.Context, key *ledger.Key) ([]WebhookReport, *service.Failure) {
-	hooks, err := a.Ledger.Webhooks(ctx, key.ID)
-	if err != nil {
-		return nil, a.StoreFault("webhooks could not be read", err)
+// WebhookReports lists the webhooks of a key that its holder, or the operator, is told of, oldest first.
+func (a *Accounts) WebhookReports(ctx context.Context, key *ledger.Key, operator bool) ([]WebhookReport, *service.Failure) {
+	hooks, fault := a.hooksOf(ctx, key, operator)
+	if fault != nil {
+		return nil, fault
 	}
 	reports := make([]WebhookReport, len(hooks))
 	for i := range hooks {

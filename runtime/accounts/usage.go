@@ -37,7 +37,7 @@ func (a *Accounts) Usage(ctx context.Context, month string) ([]UsageView, error)
 	if month != "" {
 		var err error
 		if start, err = time.Parse(monthForm, month); err != nil {
-			return nil, fmt.Errorf("%w: %.32q is no month: write it as YYYY-MM", ledger.ErrInvalid, month)
+			return nil, fmt.Errorf("%w: %.32q is not a month: write it as YYYY-MM", ledger.ErrInvalid, month)
 		}
 	}
 	keys, err := a.Ledger.Keys(ctx)

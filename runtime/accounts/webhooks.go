@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +26,8 @@ type WebhookView struct {
 	Format    string    `json:"format,omitempty"` // slack, ntfy or email; absent where it is signed JSON
 	Secret    string    `json:"secret,omitempty"` // of the signatures; shown once, in the answer to the registration
 	CreatedAt time.Time `json:"created_at"`
-	Disabled  bool      `json:"disabled"` // deliveries have failed for too long
+	Disabled  bool      `json:"disabled"`           // deliveries have failed for too long
+	Operator  bool      `json:"operator,omitempty"` // the operator registered it; the holder of the key is not told of it
 }
 
 // CreateWebhook registers a receiver. The plan is looked at before the scope, so that an account learns first what it
@@ -42,10 +44,10 @@ func (a *Accounts) CreateWebhook(ctx context.Context, key *ledger.Key, body []by
 
 // addWebhook registers a receiver that the key may have. E-mail is the operator's to send: an agent that has a key would choose who gets it.
 func (a *Accounts) addWebhook(ctx context.Context, key *ledger.Key, body []byte, operator bool) (*WebhookView, *service.Failure) {
-	if fault := a.Halted(key); fault != nil {
+	hook := ledger.Webhook{Key: key.ID, Created: a.Clock().UnixNano(), Operator: operator}
+	if fault := a.Halted(key); fault != nil && !operator {
 		return nil, fault
 	}
-	hook := ledger.Webhook{Key: key.ID, Created: a.Clock().UnixNano()}
 	if fault := a.readWebhook(ctx, body, &hook); fault != nil {
 		return nil, fault
 	}
@@ -64,7 +66,7 @@ func (a *Accounts) addWebhook(ctx context.Context, key *ledger.Key, body []byte,
 	return &view, nil
 }
 
-// readWebhook reads what is to be registered, and draws a secret where none is given.
+// readWebhook reads the webhook to register, and draws a secret where none is given.
 func (a *Accounts) readWebhook(ctx context.Context, body []byte, hook *ledger.Webhook) *service.Failure {
 	fault := service.ReadBody(body,
 		strictjson.Text("url", true, ledger.MaxWebhookURL, &hook.URL),
@@ -98,7 +100,7 @@ func readTopic(value json.RawMessage, topics *ledger.Topics) (problem string) {
 	topic, err := ledger.ParseTopic(name)
 	switch {
 	case err != nil:
-		return fmt.Sprintf("%.64q is no event; use %s", name, strings.Join(ledger.AllTopics.Names(), ", "))
+		return fmt.Sprintf("%.64q is not an event; use %s", name, strings.Join(ledger.AllTopics.Names(), ", "))
 	case *topics&topic != 0:
 		return "the event is there twice"
 	}
@@ -132,11 +134,16 @@ func readSecret(value json.RawMessage, secret *[]byte) (problem string) {
 	return ""
 }
 
-// Webhooks lists the receivers of a key, oldest first, without their secrets.
+// Webhooks lists the receivers of a key, oldest first, without their secrets and without those of the operator, whose addresses may be
+// secrets.
 func (a *Accounts) Webhooks(ctx context.Context, key *ledger.Key) ([]WebhookView, *service.Failure) {
-	hooks, err := a.Ledger.Webhooks(ctx, key.ID)
-	if err != nil {
-		return nil, a.StoreFault("webhooks could not be read", err)
+	return a.webhooks(ctx, key, false)
+}
+
+func (a *Accounts) webhooks(ctx context.Context, key *ledger.Key, operator bool) ([]WebhookView, *service.Failure) {
+	hooks, fault := a.hooksOf(ctx, key, operator)
+	if fault != nil {
+		return nil, fault
 	}
 	views := make([]WebhookView, len(hooks))
 	for i := range hooks {
@@ -145,23 +152,37 @@ func (a *Accounts) Webhooks(ctx context.Context, key *ledger.Key) ([]WebhookView
 	return views, nil
 }
 
+// hooksOf returns the receivers of a key that its holder, or the operator, is told of.
+func (a *Accounts) hooksOf(ctx context.Context, key *ledger.Key, operator bool) ([]ledger.Webhook, *service.Failure) {
+	hooks, err := a.Ledger.Webhooks(ctx, key.ID)
+	if err != nil {
+		return nil, a.StoreFault("webhooks could not be read", err)
+	}
+	if !operator {
+		hooks = slices.DeleteFunc(hooks, func(w ledger.Webhook) bool { return w.Operator })
+	}
+	return hooks, nil
+}
+
 // RemoveWebhook removes a receiver of a key, and what waits to be delivered to it.
 func (a *Accounts) RemoveWebhook(ctx context.Context, key *ledger.Key, id string) *service.Failure {
-	return a.changeWebhook(ctx, key, id, a.Ledger.RemoveWebhook)
+	return a.changeWebhook(ctx, key, id, a.Ledger.RemoveWebhook, false)
 }
 
 // EnableWebhook has a receiver that was disabled told again of what happens from now on.
 func (a *Accounts) EnableWebhook(ctx context.Context, key *ledger.Key, id string) *service.Failure {
-	return a.changeWebhook(ctx, key, id, a.Ledger.EnableWebhook)
+	return a.changeWebhook(ctx, key, id, a.Ledger.EnableWebhook, false)
 }
 
 // changeWebhook does something to one webhook of a key.
-func (a *Accounts) changeWebhook(ctx context.Context, key *ledger.Key, id string, change func(_ context.Context, key, id ledger.ID, at int64) error) *service.Failure {
+func (a *Accounts) changeWebhook(ctx context.Context, key *ledger.Key, id string, change func(context.Context, ledger.WebhookChange) error, operator bool) *service.Failure {
 	parsed, _ := ledger.ParseID(id) // the zero id names no webhook
-	err := change(ctx, key.ID, parsed, a.Clock().UnixNano())
+	err := change(ctx, ledger.WebhookChange{Key: key.ID, ID: parsed, At: a.Clock().UnixNano(), Operator: operator})
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 		return service.Fail(errcode.NotFound, "the API key has no such webhook")
+	case errors.Is(err, ledger.ErrHalted):
+		return a.HaltFault(key)
 	case err != nil:
 		return a.webhookFault(err)
 	}
@@ -176,7 +197,7 @@ func (a *Accounts) webhookFault(err error) *service.Failure {
 }
 
 func viewWebhook(hook *ledger.Webhook) WebhookView {
-	view := WebhookView{ID: hook.ID.String(), URL: hook.URL, Events: hook.Topics.Names(), CreatedAt: clock.Moment(hook.Created), Disabled: hook.Disabled != 0}
+	view := WebhookView{ID: hook.ID.String(), URL: hook.URL, Events: hook.Topics.Names(), CreatedAt: clock.Moment(hook.Created), Disabled: hook.Disabled != 0, Operator: hook.Operator}
 	if hook.Format != ledger.StandardFormat {
 		view.Format = hook.Format.String()
 	}

@@ -24,7 +24,6 @@ import (
 	"bailiff/runtime/decision"
 	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
-	"bailiff/runtime/policies"
 )
 
 // Config is what approvals are made of. All of it is required.
@@ -305,24 +304,4 @@ func (a *Approvals) governs(d *ledger.Approver, key *ledger.Key) bool {
 	pinned, open := a.OperatorOf(key)
 	operators := a.Ledger.Operators()
 	return !open && pinned == operators.Current(d.Operator)
-}
-
-// policyOf returns the policy of a key where it is the one that holds a hold, nil otherwise.
-func (a *Approvals) policyOf(ctx context.Context, key *ledger.Key, hold *ledger.Hold) (*policies.Policy, error) {
-	for range policies.MaxAttempts {
-		policy, fault, again := a.Of(ctx, key, a.Clock().UnixNano())
-		if !again {
-			if fault != nil {
-				return nil, accounts.AsError(fault)
-			}
-			if policy.Digest != hold.PolicyHash {
-				return nil, nil
-			}
-			return policy, nil
-		}
-		if key, fault = a.Refresh(key); fault != nil {
-			return nil, accounts.AsError(fault)
-		}
-	}
-	return nil, ledger.ErrUnavailable
 }

@@ -42,7 +42,7 @@ type desk struct {
 	policy   string
 }
 
-func newDesk(t *testing.T, needed int) *desk {
+func newDesk(t *testing.T, needed int, more ...string) *desk {
 	t.Helper()
 	d := &desk{t: t, ctx: context.Background(), now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), ledger: memory.New(), operator: operatorKey(7)}
 	t.Cleanup(func() { d.ledger.Close() })
@@ -51,7 +51,7 @@ func newDesk(t *testing.T, needed int) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.policy = "version: 2.4.0\n\n## evm\nallowed_chains: 8453\nallowed_actions: wallet.transfer, contract.call\nmax_transaction_eth: 9\nconsensus_threshold_eth: 0.25\nconsensus_require_hold: true\n"
+	d.policy = "version: 2.4.0\n\n## evm\nallowed_chains: 8453\nallowed_actions: wallet.transfer, contract.call\nmax_transaction_eth: 9\nconsensus_threshold_eth: 0.25\nconsensus_require_hold: true\n" + strings.Join(more, "")
 	policy, err := policies.CompilePolicy(grammar.NewSource("warranty.md", []byte(d.policy)))
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func (d *desk) enrol(name string, made *passkey.Device) *passkey.Device {
 		d.t.Fatal(err)
 	}
 	token := strings.TrimPrefix(opened.Link, origin+"/approve/enrol/")
-	options, fault := d.BeginEnrolment(token, opened.Code)
+	options, fault := d.BeginEnrolment(d.ctx, token, opened.Code)
 	if fault != nil {
 		d.t.Fatal(fault)
 	}
@@ -106,7 +106,7 @@ func (d *desk) enrol(name string, made *passkey.Device) *passkey.Device {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	if _, fault := d.FinishEnrolment(token, []byte(answer)); fault != nil {
+	if _, fault := d.FinishEnrolment(d.ctx, token, []byte(answer)); fault != nil {
 		d.t.Fatal(fault)
 	}
 	return made
@@ -488,15 +488,26 @@ func TestApprovalRecord(t *testing.T) {
 	d.otherHolds(page.Events)
 }
 
-// otherHolds: no decision is verified for a section that its device is not for, and no approver approves a hold twice.
+// otherHolds: no decision is verified for a section that its device is not for, or for another intent, API key or policy than was signed for, and no
+// approver approves a hold twice.
 func (d *desk) otherHolds(events []ledger.LoggedEvent) {
 	d.t.Helper()
 	for i := range events {
 		switch e := events[i]; {
 		case e.Kind == ledger.Decided && e.HoldState == ledger.HoldPending:
-			changed := append([]ledger.LoggedEvent(nil), events...)
-			changed[i].Ending.Rule = "mcp.approval"
-			d.refused("a hold of another section", verify(d.checker(), changed), "not for the section mcp")
+			for what, c := range map[string]struct {
+				why    string
+				change func(*ledger.LoggedEvent)
+			}{
+				"section":     {"not for the section mcp", func(e *ledger.LoggedEvent) { e.Ending.Rule = "mcp.approval" }},
+				"intent hash": {"has not signed that decision", func(e *ledger.LoggedEvent) { e.IntentHash[0]++ }},
+				"API key":     {"has not signed that decision", func(e *ledger.LoggedEvent) { e.Key[0]++ }},
+				"policy hash": {"has not signed that decision", func(e *ledger.LoggedEvent) { e.Event.PolicyHash[0]++ }},
+			} {
+				changed := append([]ledger.LoggedEvent(nil), events...)
+				c.change(&changed[i])
+				d.refused("a hold of another "+what, verify(d.checker(), changed), c.why)
+			}
 		case e.Kind == ledger.HoldApproved:
 			twice := append(append(append([]ledger.LoggedEvent(nil), events[:i+1]...), e), events[i+1:]...)
 			d.refused("the same approval again", verify(d.checker(), twice), "approved the hold "+e.Hold.String()+" twice")
@@ -541,7 +552,7 @@ func verify(c *approvals.Checker, events []ledger.LoggedEvent) error {
 			return err
 		}
 	}
-	return nil
+	return c.End()
 }
 
 // TestApprovalTexts: what is signed has one form.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"bailiff/runtime/decision"
 	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
@@ -72,12 +73,13 @@ func (a *Approvals) readable(ctx context.Context, d *ledger.Approver) (keys []*l
 
 // Shown is a hold as an approver is shown it, and what the passkey has to sign.
 type Shown struct {
-	Hold      *ledger.Hold
-	Summary   string          // the subject of the decision; the passkey signs its hash
-	Approvers []string        // who have approved it already
-	Needed    int             // how many approvers it takes
-	Others    []holds.Summary // what else waits of the same agent
-	Nonce     string          // 64 hex digits
+	Hold                 *ledger.Hold
+	decision.HoldSummary                 // the subject of the decision
+	Intent               string          // the whole, indented, for people
+	Approvers            []string        // who have approved it already
+	Needed               int             // how many approvers it takes
+	Others               []holds.Summary // what else waits of the same agent
+	Nonce                string          // 64 hex digits
 	refusals
 	// Allow and Deny are the options of navigator.credentials.get, as JSON.
 	Allow, Deny []byte
@@ -93,14 +95,14 @@ func (a *Approvals) Show(ctx context.Context, v *Visit, id string) (*Shown, *ser
 	if fault != nil {
 		return nil, fault
 	}
-	page := &Shown{Hold: hold, Approvers: hold.Approvers, Needed: a.needed}
-	if page.Summary, page.refusals, fault = a.judge(ctx, device, key, hold); fault != nil {
+	page := &Shown{Hold: hold, Intent: decision.WholeIntent(hold.Intent), Approvers: hold.Approvers, Needed: a.needed}
+	if page.HoldSummary, page.refusals, fault = a.judge(ctx, device, key, hold); fault != nil {
 		return nil, fault
 	}
-	if page.Others, fault = a.others(ctx, hold); fault != nil {
+	if page.Others, fault = a.OtherHolds(ctx, hold); fault != nil {
 		return nil, fault
 	}
-	approval := ledger.Approval{Summary: page.Summary}
+	approval := ledger.Approval{Summary: page.Text}
 	if a.draw(approval.Nonce[:]) != nil {
 		return nil, service.NoRandomness()
 	}
@@ -109,7 +111,7 @@ func (a *Approvals) Show(ctx context.Context, v *Visit, id string) (*Shown, *ser
 		challenge := approval.Challenge(a.Issuer, hold, decision)
 		*options = a.site.requestOptions(challenge[:], device.Credential)
 	}
-	a.visits.show(v, &shown{approval.Nonce, key.ID, hold.ID, page.Summary, a.Clock().Add(challengeLife)})
+	a.visits.show(v, &shown{approval.Nonce, key.ID, hold.ID, page.Text, a.Clock().Add(challengeLife)})
 	return page, nil
 }
 
@@ -162,21 +164,21 @@ func (r *refusals) of(decision ledger.Decision) string {
 }
 
 // judge returns what a device is shown of a hold, and why it may not decide it. What a hold asks for bounds approvals alone.
-func (a *Approvals) judge(ctx context.Context, device *ledger.Approver, key *ledger.Key, hold *ledger.Hold) (text string, r refusals, fault *service.Failure) {
-	policy, err := a.policyOf(ctx, key, hold)
+func (a *Approvals) judge(ctx context.Context, device *ledger.Approver, key *ledger.Key, hold *ledger.Hold) (s decision.HoldSummary, r refusals, fault *service.Failure) {
+	policy, err := a.PolicyOfHold(ctx, key, hold)
 	if err != nil {
-		return "", r, a.StoreFault("the policy of a hold could not be read", err)
+		return s, r, a.StoreFault("the policy of a hold could not be read", err)
 	}
-	if text, fault = a.summary(ctx, key, hold, policy); fault != nil {
-		return "", r, fault
+	if s, fault = a.SummarizeHold(ctx, key, hold, policy); fault != nil {
+		return s, r, fault
 	}
 	switch {
 	case hold.State != ledger.HoldPending:
 		r.Refused = "it is " + hold.State.String() + " already"
-		return text, r, nil
+		return s, r, nil
 	case policy == nil:
 		r.Refused = "the API key has another policy by now, so nothing comes of this hold"
-		return text, r, nil
+		return s, r, nil
 	}
 	section, _, _ := strings.Cut(hold.Rule, ".")
 	r.Refused = device.Covers(key.ID, section)
@@ -189,7 +191,7 @@ func (a *Approvals) judge(ctx context.Context, device *ledger.Approver, key *led
 	default:
 		r.RefusedApproval = device.Allows(&asked)
 	}
-	return text, r, nil
+	return s, r, nil
 }
 
 // Decide records a visit's decision about a hold that it was shown, which the passkey has signed. body is the passkey's answer.

@@ -160,7 +160,11 @@ var algorithms = []protocol.CredentialParameter{
 
 // BeginEnrolment takes the code of an enrolment and returns the options of navigator.credentials.create, as JSON. The fifth wrong code ends
 // the enrolment.
-func (a *Approvals) BeginEnrolment(token, code string) (options []byte, fault *service.Failure) {
+func (a *Approvals) BeginEnrolment(ctx context.Context, token, code string) (options []byte, fault *service.Failure) {
+	all, _, err := a.Ledger.Approvers(ctx)
+	if err != nil {
+		return nil, a.StoreFault("approvers could not be read", err)
+	}
 	challenge := make([]byte, tokenBytes)
 	if a.draw(challenge) != nil {
 		return nil, service.NoRandomness()
@@ -183,10 +187,11 @@ func (a *Approvals) BeginEnrolment(token, code string) (options []byte, fault *s
 	}
 	e.challenge = base64.RawURLEncoding.EncodeToString(challenge)
 	required := true
-	options, err := json.Marshal(protocol.PublicKeyCredentialCreationOptions{
+	options, err = json.Marshal(protocol.PublicKeyCredentialCreationOptions{
 		RelyingParty: protocol.RelyingPartyEntity{CredentialEntity: protocol.CredentialEntity{Name: "Bailiff"}, ID: a.site.rpID},
 		User:         protocol.UserEntity{CredentialEntity: protocol.CredentialEntity{Name: e.name}, DisplayName: e.name, ID: protocol.URLEncodedBase64(e.user)},
 		Challenge:    challenge, Parameters: algorithms, Timeout: ceremonyMillis, Attestation: protocol.PreferNoAttestation,
+		CredentialExcludeList: ofApprover(all, e.name),
 		AuthenticatorSelection: protocol.AuthenticatorSelection{
 			RequireResidentKey: &required, ResidentKey: protocol.ResidentKeyRequirementRequired, UserVerification: protocol.VerificationRequired,
 		},
@@ -197,13 +202,29 @@ func (a *Approvals) BeginEnrolment(token, code string) (options []byte, fault *s
 	return options, nil
 }
 
+// ofApprover are the passkeys that an approver has: a device that has one of them makes no other, which would count as a second device.
+func ofApprover(all []ledger.Approver, name string) (list []protocol.CredentialDescriptor) {
+	for i := range all {
+		if all[i].Name == name {
+			list = append(list, protocol.CredentialDescriptor{Type: protocol.PublicKeyCredentialType, CredentialID: all[i].Credential})
+		}
+	}
+	return list
+}
+
+var errKnown = refuse(http.StatusConflict, "this passkey is known already; make one on another device")
+
 var errEnrolled = refuse(http.StatusConflict, "a passkey was made with this link already; if that was not you, tell the operator at once")
 
 // FinishEnrolment takes the passkey that a browser has made, and returns its words. It may do nothing before the operator has confirmed it.
-func (a *Approvals) FinishEnrolment(token string, body []byte) (words string, fault *service.Failure) {
+func (a *Approvals) FinishEnrolment(ctx context.Context, token string, body []byte) (words string, fault *service.Failure) {
 	made, err := protocol.ParseCredentialCreationResponseBytes(body)
 	if err != nil {
 		return "", badCeremony(err)
+	}
+	all, _, err := a.Ledger.Approvers(ctx)
+	if err != nil {
+		return "", a.StoreFault("approvers could not be read", err)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -228,6 +249,10 @@ func (a *Approvals) FinishEnrolment(token string, body []byte) (words string, fa
 	attested := &made.Response.AttestationObject.AuthData.AttData
 	if len(attested.CredentialID) > ledger.MaxCredential || len(attested.CredentialPublicKey) > ledger.MaxCredentialKey {
 		return "", refuse(http.StatusBadRequest, "the passkey is larger than the service takes")
+	}
+	if slices.ContainsFunc(all, func(d ledger.Approver) bool { return bytes.Equal(d.Credential, attested.CredentialID) }) ||
+		slices.ContainsFunc(a.enrolments, func(other *enrolment) bool { return bytes.Equal(other.credential, attested.CredentialID) }) {
+		return "", errKnown
 	}
 	e.credential, e.publicKey = bytes.Clone(attested.CredentialID), bytes.Clone(attested.CredentialPublicKey)
 	e.expires = a.Clock().Add(confirmLife)

@@ -24,16 +24,46 @@ func TestApprovalSummaries(t *testing.T) {
 		if fault != nil {
 			t.Fatalf("%s: %v", what, fault)
 		}
-		if len(shown.Summary) > ledger.MaxApprovalSummary {
-			t.Errorf("%s: %d bytes", what, len(shown.Summary))
+		if len(shown.Text) > ledger.MaxApprovalSummary {
+			t.Errorf("%s: %d bytes", what, len(shown.Text))
 		}
 		for _, name := range []string{"action", "amount", "in all", "agent", "API key", "rule", "policy", "hold", "opened", "expires", "also waiting", "intent.targetAddress"} {
-			if n := strings.Count("\n"+shown.Summary, "\n"+name+": "); n != 1 {
-				t.Errorf("%s: %d lines %q:\n%s", what, n, name, shown.Summary)
+			if n := strings.Count("\n"+shown.Text, "\n"+name+": "); n != 1 {
+				t.Errorf("%s: %d lines %q:\n%s", what, n, name, shown.Text)
 			}
 		}
-		if strings.ContainsAny(shown.Summary, "\u202e\x01") {
-			t.Errorf("%s: %q", what, shown.Summary)
+		if strings.ContainsAny(shown.Text, "\u202e\x01") {
+			t.Errorf("%s: %q", what, shown.Text)
+		}
+	}
+}
+
+// TestApprovalForemost: whatever else an agent writes, the summary says where a transfer goes, and says that there is more, where there is.
+func TestApprovalForemost(t *testing.T) {
+	var caps strings.Builder
+	caps.WriteString("\n## soft_limits\n")
+	for i := range 24 {
+		fmt.Fprintf(&caps, "cap.transfers_with_a_long_name_%02d.max_count: 1000\ncap.transfers_with_a_long_name_%02d.window: day\ncap.transfers_with_a_long_name_%02d.action: wallet.transfer\n", i, i, i)
+	}
+	d := newDesk(t, 1, caps.String())
+	_, visit := d.approver("alice")
+	for _, padded := range []bool{false, true} {
+		members := `"action":"wallet.transfer","targetAddress":"0x00000000000000000000000000000000000000aa","amount":"0.5"`
+		if pad := "/" + strings.Repeat("a", 200); padded {
+			for _, name := range []string{"command", "cwd", "path", "query"} {
+				members += fmt.Sprintf(`,%q:%q`, name, pad)
+			}
+			members += fmt.Sprintf(`,"arguments":{"a":%q},"metadata":{"a":%q}`, pad, pad)
+		}
+		shown, fault := d.Show(d.ctx, visit, d.holdOf(members))
+		if fault != nil {
+			t.Fatal(fault)
+		}
+		if !strings.Contains(shown.Text, "\nintent.targetAddress: 0x00000000000000000000000000000000000000aa\n") || len(shown.Text) > ledger.MaxApprovalSummary {
+			t.Errorf("padded %v: the summary doesn't say where it goes:\n%s", padded, shown.Text)
+		}
+		if shown.Cut != strings.Contains(shown.Text, "the whole intent is below") {
+			t.Errorf("padded %v: Cut is %v of:\n%s", padded, shown.Cut, shown.Text)
 		}
 	}
 }

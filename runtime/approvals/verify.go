@@ -13,13 +13,19 @@ import (
 
 // A Checker verifies the decisions by passkey of a log, event by event in their order: that an operator has signed who may decide, and that a passkey
 // which might decide then, for that API key and section, has signed each decision (specification, approvals.8). It does not judge amounts, for which it
-// would take the policies of then, nor how many approvers the settings of then asked for.
+// would take the policies of then, nor how many approvers the settings of then asked for. It follows rotations of the operator's key: beside a key in Operators
+// count those that it replaced, each until its replacement, and those to which signed rotations lead from it.
 type Checker struct {
 	PublicURLs          []string // at which the service was reached
 	Environment, Issuer string
 	Operators           [][32]byte // whose statements count
 
 	Statements, Decisions int // how many were verified
+	Rotations             int // how many of the operator's key were followed
+
+	chain  ledger.Operators    // the keys that the operator has had so far
+	signed []bool              // of each rotation, whether the key that was replaced has signed it
+	owed   map[[32]byte]uint64 // LSN of the first statement by a key that is to be one of the operator's
 
 	devices []ledger.Approver
 	holds   map[ledger.ID]*openHold // that were opened and have not ended
@@ -36,9 +42,11 @@ type half struct {
 	serial uint64
 }
 
-// Next verifies an event. The error says what is not good.
+// Next verifies an event. The error names the fault.
 func (c *Checker) Next(e *ledger.LoggedEvent) error {
 	switch {
+	case e.Rotation != nil:
+		return c.rotation(e)
 	case e.Approver != nil:
 		return c.statement(e)
 	case e.Approval != nil:
@@ -54,11 +62,87 @@ func (c *Checker) Next(e *ledger.LoggedEvent) error {
 	return nil
 }
 
+// rotation verifies that a rotation follows the one before, and that the key which it replaces has signed it, where anyone has.
+func (c *Checker) rotation(e *ledger.LoggedEvent) error {
+	r, keys := e.Rotation, c.chain.Keys
+	from, to := attest.FormatOperatorKey(r.From[:]), attest.FormatOperatorKey(r.To[:])
+	switch {
+	case len(keys) > 0 && keys[len(keys)-1] != r.From:
+		return fmt.Errorf("record %d: the operator's key %s is replaced, which it was not then", e.LSN, from)
+	case slices.Contains(keys, r.To):
+		return fmt.Errorf("record %d: the operator's key is replaced by %s, which it was before", e.LSN, to)
+	case r.Signed != nil && (r.Signed.Serial <= c.chain.Serial || attest.VerifyPolicy(r.From[:], attest.RotationText(c.Issuer, from, to, r.Signed.At, r.Signed.Serial), r.Signed.Signature[:]) != nil):
+		return fmt.Errorf("record %d: the operator's key %s has not signed that %s replaces it, for the issuer %s", e.LSN, from, to, c.Issuer)
+	}
+	if len(keys) == 0 {
+		keys = append(keys, r.From)
+	}
+	c.chain.Keys, c.signed = append(keys, r.To), append(c.signed, r.Signed != nil)
+	if r.Signed != nil {
+		c.chain.Serial = r.Signed.Serial
+	}
+	c.Rotations++
+	return nil
+}
+
+// End verifies, once all events were, that the keys which have signed statements are the operator's.
+func (c *Checker) End() error {
+	for key, lsn := range c.owed {
+		if !c.counts(key) {
+			return fmt.Errorf("record %d: the statement is of an operator key that is not known: %s; name it with --operator-key where it is yours", lsn, attest.FormatOperatorKey(key[:]))
+		}
+	}
+	return nil
+}
+
+// counts reports whether rotations lead from a key to one that counts, or signed ones from one that counts to it.
+func (c *Checker) counts(key [32]byte) bool {
+	at := slices.Index(c.chain.Keys, key)
+	if at < 0 {
+		return false
+	}
+	good := func(other [32]byte) bool { return slices.Contains(c.Operators, other) }
+	if slices.ContainsFunc(c.chain.Keys[at:], good) {
+		return true
+	}
+	for at > 0 && c.signed[at-1] {
+		if at--; good(c.chain.Keys[at]) {
+			return true
+		}
+	}
+	return false
+}
+
+// Begin takes the devices and the operator's keys of a log's beginning, whose earlier records retention has dropped. The devices' statements
+// are verified; that those which were signed before followed each other, and how keys were replaced, is what the service says in the state that
+// it has signed. So keys count there that were replaced by one that counts, and none to which rotations lead from it.
+func (c *Checker) Begin(devices []ledger.Approver, operators ledger.Operators) error {
+	for i := range devices {
+		d := &devices[i]
+		if err := c.statement(&ledger.LoggedEvent{Approver: &d.ApproverStatement, At: d.Confirmed}); err != nil {
+			return err
+		}
+		c.devices[len(c.devices)-1].Suspended = d.Suspended
+	}
+	if n := len(operators.Keys); n > 0 {
+		c.chain = ledger.Operators{Keys: slices.Clone(operators.Keys), Serial: operators.Serial}
+		c.signed = make([]bool, n-1)
+	}
+	return nil
+}
+
 func (c *Checker) statement(e *ledger.LoggedEvent) error {
 	s := e.Approver
+	if c.chain.Replaced(s.Operator) {
+		return fmt.Errorf("record %d: the statement about %s is of an operator key that was replaced before: %s", e.LSN, s.Name, attest.FormatOperatorKey(s.Operator[:]))
+	}
 	if !slices.Contains(c.Operators, s.Operator) {
-		return fmt.Errorf("record %d: the statement about %s is of an operator key that is not known: %s; name it with --operator-key where it is yours",
-			e.LSN, s.Name, attest.FormatOperatorKey(s.Operator[:]))
+		if c.owed == nil {
+			c.owed = map[[32]byte]uint64{}
+		}
+		if c.owed[s.Operator] == 0 {
+			c.owed[s.Operator] = e.LSN
+		}
 	}
 	if err := attest.VerifyPolicy(s.Operator[:], s.Text(c.Environment, c.Issuer), s.Signature[:]); err != nil {
 		return fmt.Errorf("record %d: the statement about %s is not signed by its operator, for the environment %s and the issuer %s", e.LSN, s.Name, c.Environment, c.Issuer)

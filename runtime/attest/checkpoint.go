@@ -74,14 +74,18 @@ func parseCheckpoint(text string) (Checkpoint, error) {
 
 // SignCheckpoint returns a checkpoint as a signed note, with both signatures.
 func (s *Signer) SignCheckpoint(c Checkpoint) ([]byte, error) {
-	name := c.origin()
-	return note.Sign(&note.Note{Text: c.Text()},
+	return s.signNote(c.origin(), c.Text(), checkpointContext)
+}
+
+// signNote signs a text whose first line is name. The context is that of the ML-DSA-65 signature.
+func (s *Signer) signNote(name, text, context string) ([]byte, error) {
+	return note.Sign(&note.Note{Text: text},
 		&noteKey{name: name, id: noteID(name, noteEd25519, s.ed25519[0].key), sign: func(text []byte) ([]byte, error) {
 			return ed25519.Sign(s.pair.ed25519, text), nil
 		}},
 		&noteKey{name: name, id: noteID(name, noteMLDSA, s.mldsa[0].key.Bytes()), sign: func(text []byte) ([]byte, error) {
 			signature := make([]byte, mldsa65.SignatureSize)
-			return signature, signMLDSA(s.pair.mldsa.private, text, checkpointContext, true, signature)
+			return signature, signMLDSA(s.pair.mldsa.private, text, context, true, signature)
 		}})
 }
 
@@ -109,25 +113,34 @@ func NewCheckpointVerifier(jwks, pqcKeys []byte) (*CheckpointVerifier, error) {
 // Open verifies a signed checkpoint and returns it. It must have a signature of each kind by a known key, and none by a
 // known key that is wrong; signatures of others are not looked at. The error wraps errCheckpoint.
 func (v *CheckpointVerifier) Open(signed []byte) (Checkpoint, error) {
+	text, err := v.open(signed, checkpointContext)
+	if err != nil {
+		return Checkpoint{}, err
+	}
+	return parseCheckpoint(text)
+}
+
+// open verifies a signed note and returns its text.
+func (v *CheckpointVerifier) open(signed []byte, context string) (text string, err error) {
 	if len(signed) > MaxCheckpointBytes {
-		return Checkpoint{}, fmt.Errorf("%w: it has more than %d bytes", errCheckpoint, MaxCheckpointBytes)
+		return "", fmt.Errorf("%w: it has more than %d bytes", errCheckpoint, MaxCheckpointBytes)
 	}
 	name, _, _ := strings.Cut(string(signed), "\n")
-	classical, quantum := v.keys(name)
+	classical, quantum := v.keys(name, context)
 	opened, err := note.Open(signed, note.VerifierList(append(classical, quantum...)...))
 	if err != nil {
-		return Checkpoint{}, fmt.Errorf("%w: %w", errCheckpoint, err)
+		return "", fmt.Errorf("%w: %w", errCheckpoint, err)
 	}
 	for i, kind := range [][]note.Verifier{classical, quantum} {
 		if !signedBy(opened, kind) {
-			return Checkpoint{}, fmt.Errorf("%w: it has no %s signature by a known key", errCheckpoint, [...]string{"Ed25519", "ML-DSA-65"}[i])
+			return "", fmt.Errorf("%w: it has no %s signature by a known key", errCheckpoint, [...]string{"Ed25519", "ML-DSA-65"}[i])
 		}
 	}
-	return parseCheckpoint(opened.Text)
+	return opened.Text, nil
 }
 
 // keys returns the verifiers' keys under the name of one log.
-func (v *CheckpointVerifier) keys(name string) (classical, quantum []note.Verifier) {
+func (v *CheckpointVerifier) keys(name, context string) (classical, quantum []note.Verifier) {
 	for _, one := range v.ed25519 {
 		key := one.key
 		classical = append(classical, &noteKey{name: name, id: noteID(name, noteEd25519, key), verify: func(text, signature []byte) bool {
@@ -137,7 +150,7 @@ func (v *CheckpointVerifier) keys(name string) (classical, quantum []note.Verifi
 	for _, one := range v.mldsa {
 		key := one.key
 		quantum = append(quantum, &noteKey{name: name, id: noteID(name, noteMLDSA, key.Bytes()), verify: func(text, signature []byte) bool {
-			return verifyMLDSA(key, text, checkpointContext, signature)
+			return verifyMLDSA(key, text, context, signature)
 		}})
 	}
 	return classical, quantum

@@ -70,7 +70,7 @@ func TestCheckpointRefused(t *testing.T) {
 	moved := c
 	moved.LSN++
 	resigned := func(text string) string {
-		classical, _ := s.CheckpointVerifier().keys(c.origin())
+		classical, _ := s.CheckpointVerifier().keys(c.origin(), checkpointContext)
 		id := classical[0].KeyHash()
 		signed, err := note.Sign(&note.Note{Text: text}, &noteKey{name: c.origin(), id: id, sign: func(text []byte) ([]byte, error) {
 			return ed25519.Sign(s.pair.ed25519, text), nil

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// Audience is the `aud` of every attestation.
-	Audience = "svc"
-	// Decision is the `decision` of every attestation: nothing else is attested.
-	Decision = "ALLOWED"
+	// audienceClaim is the `aud` of every attestation.
+	audienceClaim = "svc"
+	// decisionClaim is the `decision` of every attestation: nothing else is attested.
+	decisionClaim = "ALLOWED"
 	// ModeObserve is the `mode` of an attestation issued while OBSERVE is in effect; there is no other.
 	ModeObserve = "OBSERVE"
 	// pqcAlgorithm is `pqc.alg`, and the `alg` of the post-quantum key set (RFC 9964).
@@ -20,7 +20,7 @@ const (
 	// pqcContext is `pqc.ctx`, the FIPS 204 context string of the post-quantum signature.
 	pqcContext = "svc-pqc-attestation-v1"
 
-	// LifetimeSeconds is exp - iat of every attestation (specification, "Limits").
+	// LifetimeSeconds is exp - iat of every attestation (specification, attestation.5).
 	LifetimeSeconds = 60
 	// MaxTokenBytes bounds a token from above: one that is this long is refused. The two signatures take
 	// about 6,200 bytes of it, the fixed claims about 700; headers of HTTP servers hold 8 KiB and more.
@@ -63,8 +63,8 @@ func (id *TokenID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Claims are the claims of one attestation (specification, "Intent Attestation"). `aud`, `exp`, `decision`
-// and `pqc` are not among them, because they follow: Audience, IssuedAt + LifetimeSeconds, Decision, and
+// Claims are the claims of one attestation (specification, attestation.2). `aud`, `exp`, `decision`
+// and `pqc` are not among them, because they follow: audienceClaim, IssuedAt + LifetimeSeconds, decisionClaim, and
 // the signature itself. Hashes are SHA-256 in 64 lower-case hex digits unless said otherwise.
 type Claims struct {
 	Issuer     string  `json:"iss"`

@@ -15,7 +15,7 @@ type envelope struct {
 
 // issued is the envelope of every token that is issued.
 func issued(c *Claims) envelope {
-	return envelope{audience: Audience, decision: Decision, expires: c.IssuedAt + LifetimeSeconds}
+	return envelope{audience: audienceClaim, decision: decisionClaim, expires: c.IssuedAt + LifetimeSeconds}
 }
 
 // appendClaims appends the RFC 8785 form of the claims without pqc: members sorted by name, no white

@@ -3,7 +3,7 @@ package attest
 import "errors"
 
 // The steps at which [Signer.Issue] or [Verifier.Verify] can refuse. Each returned error wraps exactly one
-// of them and adds what was found.
+// of them and adds the value that was found.
 var (
 	// errClaims: the claims to issue break a rule of the attestation (a missing field, a malformed hash).
 	errClaims = errors.New("attestation claims are invalid")
@@ -24,7 +24,7 @@ var (
 	ErrPQC = errors.New("attestation post-quantum signature is invalid")
 	// ErrIssuer: both signatures verify, but iss is not the issuer that these keys belong to.
 	ErrIssuer = errors.New("attestation issuer is not trusted")
-	// ErrAudience: aud is not Audience.
+	// ErrAudience: aud is not audienceClaim.
 	ErrAudience = errors.New("attestation audience is wrong")
 	// errLifetime: exp is not exactly iat + LifetimeSeconds.
 	errLifetime = errors.New("attestation lifetime is wrong")

@@ -10,7 +10,7 @@ import (
 	"bailiff/runtime/atomicfile"
 )
 
-// maxKeyFileBytes bounds what is read of a key file; a pair of keys takes about 300 bytes.
+// maxKeyFileBytes bounds how much of a key file is read; a pair of keys takes about 300 bytes.
 const maxKeyFileBytes = 64 << 10
 
 // readPrivate reads a file that only its owner may read. A file that is open to others is refused, since

@@ -125,7 +125,7 @@ func TestKeyFilesRefused(t *testing.T) {
 		{"Ed25519 twice", blocks[0] + blocks[0], 0o600, "second block is not an ML-DSA-65 key"},
 		{"three blocks", string(good) + blocks[0], 0o600, "holds 3 PEM blocks"},
 		{"cut off", string(good[:len(good)-30]), 0o600, "damaged"},
-		{"text around", "# keys\n" + string(good), 0o600, "outside its PEM blocks"},
+		{"text around", "# keys\n" + string(good), 0o600, "outside of its PEM blocks"},
 		{"another label", strings.ReplaceAll(string(good), "PRIVATE", "PUBLIC"), 0o600, `PEM block "PUBLIC KEY"`},
 		{"too large", string(good) + strings.Repeat("\n", maxKeyFileBytes), 0o600, "more than 65536 bytes"},
 	} {

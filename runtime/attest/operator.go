@@ -18,7 +18,7 @@ const operatorKeyChars = 43
 // ParseOperatorKey reads an operator public key: 43 characters of canonical unpadded base64url, the RFC
 // 8032 encoding of a curve point. Refused with errOperatorKey are points of small order, for which
 // signatures exist that verify on any policy, and points in an encoding that is not canonical, which would
-// be second names of the same key (specification, "Authentication" 7).
+// be second names of the same key (specification, policy-signature.3).
 func ParseOperatorKey(text string) (ed25519.PublicKey, error) {
 	if len(text) != operatorKeyChars {
 		return nil, fmt.Errorf("%w: it has %d characters, not the %d of 32 bytes in unpadded base64url",
@@ -46,7 +46,7 @@ func checkPoint(public []byte) error {
 	point, err := new(edwards25519.Point).SetBytes(public)
 	switch {
 	case err != nil:
-		return errors.New("it is no point of the curve")
+		return errors.New("it is not a point of the curve")
 	case !bytes.Equal(point.Bytes(), public):
 		return errors.New("it is not the canonical encoding of its point")
 	case new(edwards25519.Point).MultByCofactor(point).Equal(edwards25519.NewIdentityPoint()) == 1:

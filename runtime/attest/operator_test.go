@@ -132,7 +132,7 @@ func TestParseOperatorKeyRefuses(t *testing.T) {
 		"unused bits":   good[:42] + nextLetter(good[42]),
 		"line end":      good[:42] + "\n",
 		"space around":  " " + good[:41] + " ",
-		"no point":      FormatOperatorKey(notOnCurve),
+		"not a point":   FormatOperatorKey(notOnCurve),
 		"identity":      FormatOperatorKey(append([]byte{1}, make([]byte, 31)...)),
 		"beyond p":      FormatOperatorKey(append([]byte{0xee}, append(slices.Repeat([]byte{0xff}, 30), 0x7f)...)),
 		"y of p plus 3": FormatOperatorKey(append([]byte{0xf0}, append(slices.Repeat([]byte{0xff}, 30), 0x7f)...)),

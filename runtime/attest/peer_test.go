@@ -52,7 +52,7 @@ func TestNodeVerifies(t *testing.T) {
 		tokens[i] = samples[i].token
 	}
 	question := peer.Question{
-		JWKS: s.JWKS(issuedAt), PQCKeys: s.PQCKeys(issuedAt), Issuer: issuer, Audience: Audience,
+		JWKS: s.JWKS(issuedAt), PQCKeys: s.PQCKeys(issuedAt), Issuer: issuer, Audience: audienceClaim,
 		Context: pqcContext, Now: issuedAt.Unix(), Tokens: tokens,
 	}
 	for i, got := range verifier.Ask(t, question) {

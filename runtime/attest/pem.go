@@ -22,7 +22,7 @@ type keyPair struct {
 	mldsa   mldsaKey
 }
 
-// mldsaKey is an ML-DSA-65 key in both forms: the seed that is stored, and what is computed from it.
+// mldsaKey is an ML-DSA-65 key in both forms: the stored seed, and the key computed from it.
 type mldsaKey struct {
 	seed    [mldsa65.SeedSize]byte
 	private *mldsa65.PrivateKey
@@ -133,7 +133,7 @@ func pemBlocks(text []byte, n int) ([][]byte, error) {
 	var blocks [][]byte
 	for rest := bytes.TrimSpace(text); len(rest) > 0; rest = bytes.TrimSpace(rest) {
 		if !bytes.HasPrefix(rest, []byte("-----BEGIN ")) {
-			return nil, errors.New("text stands outside its PEM blocks")
+			return nil, errors.New("it contains text outside of its PEM blocks")
 		}
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {

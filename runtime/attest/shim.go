@@ -44,7 +44,7 @@ type Activation struct {
 	token string
 }
 
-// activationClaims are the claims as they are written. What is absent is nil.
+// activationClaims are the claims as written; an absent one is nil.
 type activationClaims struct {
 	Schema       *string   `json:"activation_schema"`
 	Issuer       *string   `json:"iss"`
@@ -86,7 +86,7 @@ func ParseActivation(token string) (*Activation, error) {
 	}
 	parts, err := split(token)
 	if err != nil {
-		return nil, fmt.Errorf("%w: it is no compact JWT", errActivation)
+		return nil, fmt.Errorf("%w: it is not a compact JWT", errActivation)
 	}
 	kid, err := activationKeyID(parts[0])
 	if err != nil {

@@ -21,7 +21,7 @@ const ClockSkew = 5 * time.Second
 var algorithms = []jose.SignatureAlgorithm{jose.EdDSA}
 
 // Verifier verifies the attestations of one issuer: the pair of a trusted `iss` and the keys that speak
-// for it (specification, "Authentication" 8). It is immutable and safe for concurrent use. Whether a token
+// for it (specification, verification.1). It is immutable and safe for concurrent use. Whether a token
 // fits a transaction, a policy or a chain, and whether it was used before, is for the caller to find out.
 type Verifier struct {
 	issuer  string
@@ -220,10 +220,10 @@ func (v *Verifier) checkParties(p *payload) error {
 	switch {
 	case p.Issuer != v.issuer:
 		return fmt.Errorf("%w: iss is %q, not %q", ErrIssuer, p.Issuer, v.issuer)
-	case p.Audience != Audience:
-		return fmt.Errorf("%w: aud is %q, not %q", ErrAudience, p.Audience, Audience)
-	case p.Decision != Decision:
-		return fmt.Errorf("%w: decision is %q, not %q", errPayload, p.Decision, Decision)
+	case p.Audience != audienceClaim:
+		return fmt.Errorf("%w: aud is %q, not %q", ErrAudience, p.Audience, audienceClaim)
+	case p.Decision != decisionClaim:
+		return fmt.Errorf("%w: decision is %q, not %q", errPayload, p.Decision, decisionClaim)
 	}
 	if err := p.check(); err != nil {
 		return fmt.Errorf("%w: %w", errPayload, err)

@@ -7,13 +7,13 @@
 package authzen
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"bailiff/runtime/jcs"
 )
 
 // MaxEvaluations is how many evaluations a request has at most.
@@ -49,6 +49,7 @@ type Evaluation struct {
 	Subject  *Subject  `json:"subject"`
 	Action   *Action   `json:"action"`
 	Resource *Resource `json:"resource"`
+	Context  struct{}  `json:"context"` // an object that no rule sees
 }
 
 // Subject is who asks for access.
@@ -104,7 +105,7 @@ func ReadEvaluations(body []byte) (*Request, error) {
 		several.Options.Semantic = ExecuteAll
 	case ExecuteAll, DenyOnFirstDeny, PermitOnFirstPermit:
 	default:
-		return nil, fmt.Errorf("options.evaluations_semantic: %.64q is none; write %s, %s or %s", several.Options.Semantic, ExecuteAll, DenyOnFirstDeny, PermitOnFirstPermit)
+		return nil, fmt.Errorf("options.evaluations_semantic: %.64q is not a semantic; write %s, %s or %s", several.Options.Semantic, ExecuteAll, DenyOnFirstDeny, PermitOnFirstPermit)
 	}
 	for i := range several.List {
 		several.List[i].fill(&several.Evaluation)
@@ -145,13 +146,14 @@ func read(body []byte, into any) error {
 // fields are the fields that resources of some types fill.
 var fields = map[string]string{"url": "url", "path": "path", "command": "command", "address": "targetAddress"}
 
-// Body returns the body of the request for a decision that the evaluation stands for (specification, "authorize"), or what
+// Body returns the body of the request for a decision that the evaluation stands for (specification, "AuthZEN"), or what
 // it lacks. Its txCommit is the SHA-256 of the member intent in the form of RFC 8785.
 func (e *Evaluation) Body() ([]byte, error) {
 	if err := e.check(); err != nil {
 		return nil, err
 	}
-	members := map[string]any{"action": e.Action.Name, "metadata": map[string]any{"authzen": e}}
+	about := map[string]any{"subject": e.Subject, "action": e.Action, "resource": e.Resource}
+	members := map[string]any{"action": e.Action.Name, "metadata": map[string]any{"authzen": about}}
 	if field := fields[e.Resource.Type]; field != "" {
 		members[field] = e.Resource.ID
 	}
@@ -163,13 +165,7 @@ func (e *Evaluation) Body() ([]byte, error) {
 	if err := canonical.Canonicalize(); err != nil {
 		return nil, fmt.Errorf("the evaluation has no canonical form: %w", err)
 	}
-	commit := sha256.Sum256(canonical)
-	return json.Marshal(struct {
-		Framework string         `json:"framework"`
-		AgentID   string         `json:"agentId"`
-		TxCommit  string         `json:"txCommit"`
-		Intent    jsontext.Value `json:"intent"`
-	}{framework, e.Subject.ID, hex.EncodeToString(commit[:]), canonical})
+	return jcs.Request(framework, e.Subject.ID, canonical), nil
 }
 
 // check returns what the evaluation lacks.

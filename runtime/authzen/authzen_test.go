@@ -80,7 +80,9 @@ func TestWrong(t *testing.T) {
 		`{"evaluations":[` + strings.Repeat(`{},`, authzen.MaxEvaluations) + `{}]}`:    "there are 101",
 		`{"evaluations":[{}],"options":{"evaluations_semantic":"some"}}`:               "write execute_all",
 		`{"subject":{"type":"user","id":"a","properties":{"x":1,"x":2}},` + rest + `}`: "twice",
-		`{"evaluations":{}}`: "evaluations: is not of the type",
+		`{"subject":{"type":"user","id":"a"},"context":"x",` + rest + `}`:              "context: is not of the type",
+		`{"evaluations":[{"context":[]}]}`:                                             "evaluations/0/context: is not of the type",
+		`{"evaluations":{}}`:                                                           "evaluations: is not of the type",
 	} {
 		request, err := authzen.ReadEvaluations([]byte(body))
 		if err == nil {

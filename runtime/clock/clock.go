@@ -15,7 +15,7 @@ type Clock func() time.Time
 const (
 	// MaxBehind is how far the clock may fall behind the wall before it catches up.
 	MaxBehind = time.Second
-	// maxJump is how far the wall may be from what is expected before decisions stop (decisions, section 7).
+	// maxJump is how far the wall clock may differ from the expected time before decisions stop (decisions, section 7).
 	maxJump = 5 * time.Minute
 	// doubtEvery is how often a clock in doubt is looked at again.
 	doubtEvery = time.Second
@@ -83,7 +83,7 @@ type Doubt struct {
 	looked   time.Duration // when it was looked at last
 }
 
-// String says what is wrong in words.
+// String describes the fault in words.
 func (d *Doubt) String() string {
 	off := d.Wall.Sub(d.Expected).Abs().Round(time.Second)
 	wall, expected := d.Wall.UTC().Format(time.RFC3339), d.Expected.UTC().Format(time.RFC3339)
@@ -117,7 +117,7 @@ func (c *Guarded) Now() time.Time {
 	return c.look()
 }
 
-// look holds the wall against what is expected, catches up where that is right, and tells the time.
+// look compares the wall clock with the expected time, catches up where that is right, and tells the time.
 func (c *Guarded) look() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -4,10 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"bailiff/compiler/frame"
+	"bailiff/compiler/sections"
 	"bailiff/grammar"
 	"bailiff/runtime/intent"
-	"bailiff/runtime/policies"
 	"bailiff/runtime/service"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
@@ -16,14 +15,14 @@ import (
 
 // appendActionHint says which action was probably meant, where a rule that grants actions denies.
 func (r *Request) appendActionHint(text []byte, rule *vm.Rule) []byte {
-	if !slices.Contains(policies.GrantRules, rule.Name) {
+	if !sections.Grants(rule.Name) {
 		return text
 	}
 	meant := r.meantAction()
 	if meant == "" {
 		return text
 	}
-	if r.result.Class == vm.Tool && slices.Contains(frame.CoreEVMActions(), meant) {
+	if r.result.Class == vm.Tool && slices.Contains(slot.CoreEVMActions(), meant) {
 		text = append(text, "; no such EVM action"...)
 	}
 	return append(append(append(text, "; did you mean "...), meant...), '?')
@@ -32,7 +31,7 @@ func (r *Request) appendActionHint(text []byte, rule *vm.Rule) []byte {
 // meantAction returns the action that was probably meant, another than the intent's, or "".
 func (r *Request) meantAction() string {
 	action := r.in.ActionLower()
-	candidates := slices.Concat(r.policy.Actions, frame.CoreEVMActions())
+	candidates := slices.Concat(r.policy.Actions, slot.CoreEVMActions())
 	if slices.Contains(candidates, action) {
 		return ""
 	}
@@ -79,7 +78,7 @@ func (r *Request) misplaced(message string) string {
 	if !evm || r.result.Class != vm.Tool {
 		return message
 	}
-	advice := "; leave it out, or send one of " + strings.Join(frame.CoreEVMActions(), ", ")
+	advice := "; leave it out, or send one of " + strings.Join(slot.CoreEVMActions(), ", ")
 	if meant := r.meantAction(); meant != "" {
 		advice = "; did you mean " + meant + "?"
 	}

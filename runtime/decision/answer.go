@@ -7,7 +7,7 @@ import (
 	"bailiff/vm/errcode"
 )
 
-// Answer is what authorize or test-run answers: a decision (specification, "Authorization response"). It may be used for
+// Answer is what authorize or test-run answers: a decision (specification, authorize.2). It may be used for
 // one decision after the other, and keeps the memory of its message.
 type Answer struct {
 	HTTP   int    // the status code: 200, 202 or 403; always 200 on a test-run

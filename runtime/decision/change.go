@@ -26,7 +26,7 @@ type Change struct {
 // String says the change in words.
 func (c *Change) String() string {
 	if c.Pending {
-		return "below " + c.quantity(c.To) + " nobody has to decide"
+		return "below " + c.quantity(c.To) + " no approval is needed"
 	}
 	var text string
 	or := func(words string) {
@@ -69,13 +69,12 @@ func (r *Request) change(e *Explanation, outcome *ledger.Outcome) *Change {
 	return nil
 }
 
-// withinBound is the change for an amount above the bound before the denial at pc.
+// withinBound is the change for an amount above the bound of the denial at pc.
 func (r *Request) withinBound(pc uint16) *Change {
+	test := r.policy.Program.AmountTest(pc)
 	for _, compared := range r.machine.Compared() {
-		bound, decimals, ok := r.policy.Program.Bound(compared.PC)
-		if ok && compared.PC+1 == pc && compared.Set && compared.Value.Cmp(bound) > 0 {
-			rule, _ := r.policy.RuleBehind(compared.PC)
-			return r.lowered(compared.Slot, compared.Value, bound, decimals, unitOf(r.policy.Program.Rule(rule).Name))
+		if test != nil && compared.PC == test.PC && compared.Set && compared.Value.Cmp(test.Bound) > 0 {
+			return r.lowered(compared.Slot, compared.Value, test.Bound, test.Decimals, test.Unit)
 		}
 	}
 	return nil
@@ -126,13 +125,12 @@ func (r *Request) withoutConsent() *Change {
 		return nil
 	}
 	for _, compared := range r.machine.Compared() {
-		bound, decimals, _ := r.policy.Program.Bound(compared.PC)
-		rule, named := r.policy.RuleBehind(compared.PC)
-		if !named || !compared.Set || rule != r.result.Holds[0] || compared.Value.Cmp(bound) < 0 || bound.IsZero() {
+		test := r.policy.Program.AmountTestAt(compared.PC)
+		if test == nil || !compared.Set || test.Rule != r.result.Holds[0] || compared.Value.Cmp(test.Bound) < 0 || test.Bound.IsZero() {
 			continue
 		}
-		if status, _, passes := r.again(compared.Slot, minus(bound, amount.FromUint64(1)), decimals); passes && status == vm.Allowed {
-			return &Change{To: bound, Decimals: decimals, Unit: unitOf(r.policy.Program.Rule(rule).Name), Pending: true}
+		if status, _, passes := r.again(compared.Slot, minus(test.Bound, amount.FromUint64(1)), test.Decimals); passes && status == vm.Allowed {
+			return &Change{To: test.Bound, Decimals: test.Decimals, Unit: test.Unit, Pending: true}
 		}
 	}
 	return nil
@@ -169,24 +167,8 @@ func (r *Request) again(slot uint16, value amount.Amount, decimals uint8) (statu
 // amountName is what a slot's amount is called in a request, and whether it is a number of things, which needs no unit.
 func (r *Request) amountName(slot uint16) (name string, counts bool) {
 	name = r.policy.Program.Fields()[slot]
-	if row, derived := amountNames[name]; derived {
-		return row.name, row.counts
+	if row := derived.Find(name); row.Called != "" {
+		return row.Called, row.Counts
 	}
 	return name, false
-}
-
-// amountNames are the names of amounts that are derived.
-var amountNames = map[string]struct {
-	name   string
-	counts bool
-}{
-	derived.Amount:         {"amount", false},
-	derived.CalldataAmount: {"the amount in calldata", false},
-	derived.CallAmount:     {"metadata.evm.token_amount", false},
-	derived.FileCount:      {"the number of targets", true},
-	derived.BytesWritten:   {"the sum of the targets' bytes", true},
-	derived.BytesDeleted:   {"the sum of the targets' bytes", true},
-	derived.Destructive:    {"the number of effects times that of targets", true},
-	derived.Changes:        {"the number of ref updates", true},
-	derived.SchemaChanges:  {"the number of schema changes", true},
 }

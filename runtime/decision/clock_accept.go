@@ -11,7 +11,7 @@ import (
 // ClockView is a clock that was accepted.
 type ClockView struct {
 	Time  time.Time `json:"time"`            // what it is from then on
-	Doubt string    `json:"doubt,omitempty"` // what was wrong with it; empty where nothing was
+	Doubt string    `json:"doubt,omitempty"` // the fault of the clock; empty without one
 	Ahead string    `json:"ahead,omitempty"` // how far the service is ahead of the machine's clock, which only a restart mends
 }
 

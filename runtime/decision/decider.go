@@ -57,7 +57,7 @@ type Decider struct {
 	hide      intent.Hide // recordedValue, bound once
 }
 
-// New returns a decider, or what is missing for one.
+// New returns a decider, or an error that names a missing part.
 func New(c Config) (*Decider, error) {
 	switch s := &c.Service; {
 	case s.Environment != service.Production && s.Environment != service.Test:

@@ -24,6 +24,7 @@ type Details struct {
 	Count   int      // how many entries that list has
 	Entry   string   // the entry of a list that Value is denied by, as the policy spells it
 	Line    int      // of the rule in the policy, from 1; 0 where it is not known
+	unit    string   // of Value and Limit, in words
 }
 
 // IsZero reports whether there is nothing to tell.
@@ -75,10 +76,10 @@ func (r *Request) reaches(pc uint16) Details {
 		return d
 	}
 	d.Entry = r.policy.Program.Asker(pc, r.frame, &r.sought)
-	register, compares := r.policy.Program.Register(pc - 1)
-	if held := &r.result.Amounts[register]; compares && register == 0 && held.Set { // which no later amount takes
-		limit, decimals, _ := r.policy.Program.Bound(pc - 1)
-		d.Value, d.Limit = held.Value.Format(decimals), limit.Format(decimals)
+	if test := r.policy.Program.AmountTest(pc); test != nil && test.Compares && test.Register == 0 { // which no later amount takes
+		if held := &r.result.Amounts[0]; held.Set {
+			d.Value, d.Limit, d.unit = held.Value.Format(test.Decimals), test.Bound.Format(test.Decimals), test.Unit
+		}
 	}
 	return d
 }
@@ -126,16 +127,16 @@ func (r *Request) tell(to *told, found *vm.Violation) {
 
 // tellBound says by how much an amount is above a limit, if that is what the violation is about.
 func (r *Request) tellBound(to *told, found *vm.Violation, rule *vm.Rule) bool {
-	if found.PC == 0 {
+	test := r.policy.Program.AmountTest(found.PC)
+	if test == nil || !test.Compares {
 		return false
 	}
-	value, slot, ok := r.compared(found)
+	value, slot, ok := r.compared(found, test)
 	if !ok {
 		return false
 	}
-	limit, decimals, _ := r.policy.Program.Bound(found.PC - 1)
+	limit, decimals, unit := test.Bound, test.Decimals, test.Unit
 	name, counts := r.amountName(slot)
-	unit := unitOf(rule.Name)
 	if counts {
 		unit = ""
 	}
@@ -155,18 +156,17 @@ func (r *Request) tellBound(to *told, found *vm.Violation, rule *vm.Rule) bool {
 	return true
 }
 
-// compared returns the amount that the comparison before a denial was about, and its slot.
-func (r *Request) compared(found *vm.Violation) (value amount.Amount, slot uint16, ok bool) {
-	register, ok := r.policy.Program.Register(found.PC - 1)
-	if !ok || int(found.Slot) >= len(r.frame) {
+// compared returns the amount that the comparison of a denial was about, and its slot.
+func (r *Request) compared(found *vm.Violation, test *vm.AmountTest) (value amount.Amount, slot uint16, ok bool) {
+	if int(found.Slot) >= len(r.frame) {
 		return value, 0, false
 	}
 	for _, compared := range r.machine.Compared() { // in mode All a later amount may be in the register by now
-		if compared.PC == found.PC-1 {
+		if compared.PC == test.PC {
 			return compared.Value, compared.Slot, compared.Set
 		}
 	}
-	held := &r.result.Amounts[register]
+	held := &r.result.Amounts[test.Register]
 	return held.Value, found.Slot, held.Set
 }
 
@@ -257,22 +257,9 @@ func (r *Request) fieldName(found *vm.Violation) string {
 		name = strings.TrimPrefix(name, prefix)
 	}
 	if strings.HasPrefix(name, "@") {
-		return fieldNames[name]
+		return derived.Find(name).Called
 	}
 	return name
-}
-
-// fieldNames are the names of derived values that lists are about.
-var fieldNames = map[string]string{
-	derived.Action: "action", derived.Token: "token", derived.Amount: "amount", derived.Command: "command", derived.Calls: "command", derived.Query: "the query of url",
-	derived.Host: "the host of url", derived.Hosts: "the host of url", derived.Path: "path", derived.Files: "path", derived.Recipients: "to",
-	derived.Server: "the MCP server", derived.Tool: "the MCP tool", derived.MCP: "the MCP tool", derived.Method: "the method in calldata",
-	derived.TargetToken: "targetAddress", derived.Stray: "targetAddress",
-	derived.Effects: "metadata.filesystem.effects", derived.Written: "a written path", derived.WrittenBeyond: "a written path",
-	derived.Read: "a read path", derived.ReadBeyond: "a read path",
-	derived.Operation: "metadata.git.operation", derived.Provider: "metadata.git.provider", derived.RemoteScheme: "metadata.git.remote_scheme",
-	derived.Worktree: "metadata.git.worktree", derived.WorktreeBeyond: "metadata.git.worktree",
-	derived.Operations: "metadata.database.operations", derived.Resources: "metadata.database.resources",
 }
 
 // appendPlace appends where a rule is.
@@ -300,21 +287,21 @@ func amountProblem(text string, decimals uint8, base bool) string {
 	return quoted + " is too large: amounts are below 2^256 base units"
 }
 
-// amountCodes are the codes of denials of what is not an amount.
+// amountCodes are the codes of denials of malformed amounts.
 var amountCodes = map[errcode.Code]bool{errcode.AmountInvalid: true, errcode.TokenAmountInvalid: true}
 
 // notAmount says why the value that violated a rule is not an amount, or "" where that is not what it is about.
 func (r *Request) notAmount(found *vm.Violation) string {
 	rule := r.policy.Program.Rule(found.Rule)
-	if !amountCodes[errcode.Code(rule.Code)] || found.PC == 0 {
+	test, v := r.policy.Program.AmountTest(found.PC), *r.valueOf(found)
+	if !amountCodes[errcode.Code(rule.Code)] || test == nil || test.Compares {
 		return ""
 	}
-	in, v := r.policy.Program.Instruction(found.PC-1), *r.valueOf(found)
 	if v.Kind == vm.Object && r.policy.Program.Fields()[found.Slot] == slot.MaxFee.String() { // a text without a normal form
 		v = vm.Value{Kind: vm.String, Text: r.in.Text(slot.MaxFee)}
 	}
-	if in.Op != vm.OpAmount || v.Kind&(vm.String|vm.Number) == 0 {
+	if v.Kind&(vm.String|vm.Number) == 0 {
 		return ""
 	}
-	return amountProblem(v.Text, uint8(in.C), v.BaseUnits)
+	return amountProblem(v.Text, test.Decimals, v.BaseUnits)
 }

@@ -110,7 +110,7 @@ func (a *Decider) usedOf(ctx context.Context, key ledger.ID, counter ledger.Coun
 	return used, err
 }
 
-// headroom describes the limit of a counter, without what is used.
+// headroom describes the limit of a counter, without its use.
 func (r *Request) headroom(index uint16, counter *vm.Counter) Headroom {
 	program := r.policy.Program
 	rule := program.Rule(counter.Rule).Name
@@ -308,15 +308,13 @@ func (r *Request) binding(limits []Headroom) []Headroom {
 // bounds returns what the intent's amounts leave of the bounds that they were held against.
 func (r *Request) bounds() (bounds []Headroom) {
 	for _, compared := range r.machine.Compared() {
-		bound, decimals, ok := r.policy.Program.Bound(compared.PC)
-		rule, named := r.policy.RuleBehind(compared.PC)
-		if !ok || !named || !compared.Set {
+		test := r.policy.Program.AmountTestAt(compared.PC)
+		if test == nil || !compared.Set {
 			continue
 		}
-		name := r.policy.Program.Rule(rule).Name
 		bounds = append(bounds, Headroom{
-			Place:  policies.Place{Rule: name, Line: int(r.policy.Program.Span(compared.PC).Line)},
-			Window: oneIntent, Limit: bound, Used: compared.Value, Decimals: decimals, Unit: unitOf(name),
+			Place:  policies.Place{Rule: r.policy.Program.Rule(test.Rule).Name, Line: int(r.policy.Program.Span(compared.PC).Line)},
+			Window: oneIntent, Limit: test.Bound, Used: compared.Value, Decimals: test.Decimals, Unit: test.Unit,
 		})
 	}
 	return bounds

@@ -12,7 +12,6 @@ import (
 	"github.com/leanovate/gopter/gen"
 	"github.com/leanovate/gopter/prop"
 
-	"bailiff/compiler"
 	"bailiff/compiler/frame"
 	"bailiff/fuzz/kit/seed"
 	"bailiff/grammar"
@@ -132,27 +131,6 @@ func TestExplainBounded(t *testing.T) {
 	}
 	if got := e.Violations[7]; got.Value != "bad" || got.Line != 10 || got.Rule != "custom.deny_if.metadata.m7" {
 		t.Errorf("it became %+v", got)
-	}
-}
-
-// TestUnits: every bound on one intent has a unit. The verifier asks one of every counter.
-func TestUnits(t *testing.T) {
-	limits := 0
-	for _, key := range compiler.Schema() {
-		bound := key.Section == "evm" && key.Type == frame.TypeDecimal || key.Name == "max_files_per_action"
-		if key.Reserved || !bound || key.Rule == "" {
-			continue
-		}
-		limits++
-		if unitOf(key.Rule) == "" {
-			t.Errorf("%s has no unit", key.Rule)
-		}
-	}
-	if limits != 6 {
-		t.Errorf("the test sees %d limits", limits)
-	}
-	if unitOf("evm.allowed_chains") != "" || unitOf("evm.token.USDC.max_transaction") != "USDC" {
-		t.Error("units are given to what has none, or tokens have lost theirs")
 	}
 }
 

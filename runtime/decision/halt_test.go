@@ -55,10 +55,12 @@ func TestHaltBinds(t *testing.T) {
 			if suspend {
 				request, want = accounts.HaltRequest{Action: accounts.Suspend, KeyID: h.key(secret).ID.String()}, errcode.KeySuspended
 			}
+			hook := h.growing(secret)
 			if view, err := h.admin().Halt(t.Context(), request); err != nil || !view.Halted {
 				t.Fatal(view, err)
 			}
 			key := h.key(secret)
+			h.wantNoChanges(key, hook, want)
 			for _, testRun := range []bool{false, true} {
 				var answer Answer
 				fault := h.Decide(t.Context(), key, []byte(nonced("n", bashIntent)), Call{TestRun: testRun}, &answer)
@@ -82,6 +84,41 @@ func TestHaltBinds(t *testing.T) {
 				t.Errorf("a registration: %v", fault)
 			}
 		}
+	}
+}
+
+// growing gives a key a plan that has webhooks, and a webhook, which it returns.
+func (h *town) growing(secret string) *accounts.WebhookView {
+	h.t.Helper()
+	if _, err := h.admin().SetPlan(context.Background(), h.key(secret).ID.String(), "growth"); err != nil {
+		h.t.Fatal(err)
+	}
+	hook, fault := h.CreateWebhook(context.Background(), h.key(secret), []byte(webhookBody))
+	if fault != nil {
+		h.t.Fatal(fault)
+	}
+	return hook
+}
+
+// wantNoChanges: a key that is stopped changes no webhook and pins no tool; the operator changes its webhooks.
+func (h *town) wantNoChanges(key *ledger.Key, hook *accounts.WebhookView, want errcode.Code) {
+	h.t.Helper()
+	ctx := context.Background()
+	_, created := h.CreateWebhook(ctx, key, []byte(webhookBody))
+	_, pinned := h.MeetTools(ctx, key, listed("files", "read", `{"name":"read"}`))
+	for what, fault := range map[string]*service.Failure{
+		"a new webhook": created, "pinning": pinned, "removing a webhook": h.RemoveWebhook(ctx, key, hook.ID), "enabling a webhook": h.EnableWebhook(ctx, key, hook.ID),
+	} {
+		if codeOf(fault) != want {
+			h.t.Errorf("%s while stopped: %v; want %s", what, fault, want)
+		}
+	}
+	added, err := h.Admin().AddWebhookOf(ctx, key.ID.String(), []byte(webhookBody))
+	if err != nil {
+		h.t.Fatalf("the operator's webhook while stopped: %v", err)
+	}
+	if err := h.Admin().RemoveWebhookOf(ctx, key.ID.String(), added.ID); err != nil {
+		h.t.Errorf("the operator removes it: %v", err)
 	}
 }
 

@@ -125,7 +125,7 @@ func TestHoldEntry(t *testing.T) {
 		if fault != nil {
 			t.Fatal(fault)
 		}
-		recorded := "no event"
+		recorded := "the last event"
 		for _, e := range view.Events {
 			if e.HoldID == answer.HoldID && e.Details != nil {
 				recorded = e.Details.Entry

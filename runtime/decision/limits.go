@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"bailiff/runtime/events"
-	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/policies"
 	"bailiff/runtime/service"
@@ -36,7 +35,7 @@ type LimitsView struct {
 	Limits     []LimitView `json:"limits"` // in the order of the policy's lines
 }
 
-// LimitView is one limit. Amounts are decimals in its unit. One that counts groups apart has what is used by group.
+// LimitView is one limit. Amounts are decimals in its unit. One that counts groups apart has the use of each group.
 type LimitView struct {
 	Rule     string     `json:"rule"`
 	Line     int        `json:"line"` // of the rule in the policy, from 1; 0 where it is not known
@@ -60,7 +59,7 @@ type GroupUse struct {
 	Left  string   `json:"left"`
 }
 
-// Limits returns what is used and left of each limit of a key's policy that counts, as the next decision will find it.
+// Limits returns the use and the rest of each limit of a key's policy that counts, as the next decision will find it.
 func (a *Decider) Limits(ctx context.Context, key *ledger.Key) (*LimitsView, *service.Failure) {
 	done, ok := a.Turn(ctx, key) // looking for groups reads pages of events
 	if !ok {
@@ -325,18 +324,4 @@ func (l *LimitView) left() string {
 		left, whose = l.Groups[0].Left, " of the group that has used most"
 	}
 	return strings.TrimSpace(fmt.Sprintf("left of %s: %s of %s %s", l.Rule, left, l.Limit, l.Unit)) + " in the " + l.Window + whose
-}
-
-// FindHold is [holds.Holds.FindHold], and says what limits leave where a service runs.
-func (a *Admin) FindHold(ctx context.Context, prefix string) (*holds.OperatorView, error) {
-	view, err := a.Holds.FindHold(ctx, prefix)
-	if err != nil || a.Decider == nil {
-		return view, err
-	}
-	key, err := a.KeyOf(view.KeyID)
-	if err != nil {
-		return nil, err
-	}
-	view.Left = a.Decider.LimitLines(ctx, key)
-	return view, nil
 }

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"bailiff/runtime/intent"
@@ -59,9 +58,8 @@ func (r *Request) appendConsent(text []byte, index uint16, d *Details) []byte {
 		}
 		return text
 	}
-	unit := unitOf(rule.Name)
-	text = appendWithUnit(text, d.Value, unit)
-	return appendWithUnit(append(text, " reaches the threshold of "...), d.Limit, unit)
+	text = appendWithUnit(text, d.Value, d.unit)
+	return appendWithUnit(append(text, " reaches the threshold of "...), d.Limit, d.unit)
 }
 
 // namesAmount reports whether the reason begins with the declared amount.
@@ -191,22 +189,6 @@ func appendUnitName(text []byte, unit string) []byte {
 	return append(append(text, ' '), unit...)
 }
 
-// unitOf returns the unit of the bound that a rule sets for one intent, in words; "" where it has none. Limits that last name
-// their own ([vm.Counter]).
-func unitOf(rule string) string {
-	if token, ok := strings.CutPrefix(rule, "evm.token."); ok {
-		symbol, _, _ := strings.Cut(token, ".")
-		return symbol
-	}
-	switch {
-	case strings.HasSuffix(rule, "_eth"):
-		return "ETH"
-	case strings.HasSuffix(rule, ".max_files_per_action"):
-		return "targets"
-	}
-	return ""
-}
-
 // offending is the value that violated a rule, or empty where it is missing or has no text of its own.
 func (r *Request) offending(violation *vm.Violation) string {
 	if int(violation.Slot) >= len(r.frame) || slices.Contains(joined, r.policy.Program.Fields()[violation.Slot]) {
@@ -264,7 +246,7 @@ func appendUnit(text []byte, token string) []byte {
 	return appendQuoted(text, token)
 }
 
-// appendQuoted appends a text between quotes, shortened, with what is not printable escaped.
+// appendQuoted appends a text between quotes, shortened, with unprintable characters escaped.
 func appendQuoted(dst []byte, text string) []byte {
 	if len(text) <= maxQuoted {
 		return strconv.AppendQuote(dst, text)

@@ -13,6 +13,7 @@ import (
 	"bailiff/runtime/service"
 	"bailiff/runtime/subject"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
 )
 
 // Rejudged is what the policy in force says, rule by rule, of what the record of a decision has of its request.
@@ -127,7 +128,7 @@ func recordedIntent(event *eventjson.Event) (body []byte, missing []string) {
 	if event.ChainID != 0 {
 		request["chainId"] = event.ChainID
 	}
-	if event.Action == "erc4337.userop" {
+	if event.Action == slot.UserOpAction {
 		request["userOpHash"] = "0x" + event.Commitment
 	} else {
 		request["txCommit"] = event.Commitment

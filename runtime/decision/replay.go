@@ -21,7 +21,7 @@ const (
 	_ = uint(int64(ledger.ReplayLife) - attest.LifetimeSeconds*int64(time.Second))
 )
 
-// repeatable has the ledger keep what is needed to answer the same request again, where the request has a nonce (decisions,
+// repeatable has the ledger keep all that it takes to answer the same request again, where the request has a nonce (decisions,
 // section 3, "request_nonce").
 func (r *Request) repeatable(claims *attest.Claims) {
 	nonce := r.in.Text(slot.RequestNonce)
@@ -36,7 +36,7 @@ func (r *Request) repeatable(claims *attest.Claims) {
 	r.plan.Replay = &r.replay
 }
 
-// requestID names a request by its bytes. What was decided while observing is no answer to one that is enforced.
+// requestID names a request by its bytes. A decision under observation does not answer an enforced request.
 func requestID(body []byte, observe bool) (id [32]byte) {
 	sum := sha256.New()
 	if observe {

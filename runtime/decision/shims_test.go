@@ -270,7 +270,7 @@ func TestParseTrustedShims(t *testing.T) {
 		{`"identities":["fleet-1"]`, `"identities":[]`, "issuers [0]: identities is empty"},
 		{`"identities":["fleet-1"]`, `"identities":["fleet-1","fleet-1"]`, "twice"},
 		{`"identities":["fleet-1"]`, `"identities":[""]`, "0 bytes"},
-		{`"identities":["fleet-1"]`, `"identities":["fleet-1"],"x":1`, `"x" is no field`},
+		{`"identities":["fleet-1"]`, `"identities":["fleet-1"],"x":1`, `"x" is not a field`},
 		{`"versions":["9.0.0"]`, `"versions":"9.0.0"`, "issuers [1]: versions is not an array"},
 		{"https://other.example.com", "https://shims.example.com", "listed twice"},
 		{`"kid":"two"`, `"kid":"one"`, "another key's"},

@@ -93,6 +93,37 @@ func TestWebhookFormats(t *testing.T) {
 	}
 }
 
+// TestOperatorsWebhooks: the holder of a key neither sees nor changes what the operator has registered for it.
+func TestOperatorsWebhooks(t *testing.T) {
+	h, ctx := newTown(t), context.Background()
+	key := h.paying()
+	id := key.ID.String()
+	alarm, err := h.Admin().AddWebhookOf(ctx, id, []byte(webhookBody))
+	if err != nil || !alarm.Operator {
+		t.Fatalf("%+v %v", alarm, err)
+	}
+	own, fault := h.CreateWebhook(ctx, key, []byte(webhookBody))
+	if fault != nil || own.Operator {
+		t.Fatalf("%+v %v", own, fault)
+	}
+	if list, fault := h.Webhooks(ctx, key); fault != nil || len(list) != 1 || list[0].ID != own.ID {
+		t.Errorf("the key's list: %+v %v", list, fault)
+	}
+	if list, fault := h.WebhookReports(ctx, key, false); fault != nil || len(list) != 1 || list[0].ID != own.ID {
+		t.Errorf("the key's console: %+v %v", list, fault)
+	}
+	want(t, h.RemoveWebhook(ctx, key, alarm.ID), errcode.NotFound)
+	want(t, h.EnableWebhook(ctx, key, alarm.ID), errcode.NotFound)
+	if list, err := h.Admin().WebhooksOf(ctx, id); err != nil || len(list) != 2 || !list[0].Operator || list[1].Operator {
+		t.Errorf("the operator's list: %+v %v", list, err)
+	}
+	for _, hook := range []string{alarm.ID, own.ID} {
+		if err := h.Admin().RemoveWebhookOf(ctx, id, hook); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestWebhookRefused: plan, scope, body, address, in this order.
 func TestWebhookRefused(t *testing.T) {
 	h, ctx := newTown(t), context.Background()
@@ -126,7 +157,7 @@ func TestWebhookRefused(t *testing.T) {
 		{`{"url":"https://example.com"}`, errcode.ValidationSchema, "events is missing"},
 		{`{"url":"https://example.com","events":[]}`, errcode.ValidationSchema, "events is empty"},
 		{`{"url":"https://example.com","events":null}`, errcode.ValidationSchema, "events is not an array"},
-		{`{"url":"https://example.com","events":["intent.*"]}`, errcode.ValidationSchema, "is no event"},
+		{`{"url":"https://example.com","events":["intent.*"]}`, errcode.ValidationSchema, "is not an event"},
 		{`{"url":"https://example.com","events":[1]}`, errcode.ValidationSchema, "events [0]: is not a string"},
 		{`{"url":"https://example.com","events":["intent.denied","intent.denied"]}`, errcode.ValidationSchema, "there twice"},
 		{`{"url":"https://example.com","secret":"abc",` + events + `}`, errcode.ValidationSchema, "secret can't be used"},

@@ -71,9 +71,20 @@ type Event struct {
 	// Rotation is the replacement of the operator's key.
 	Rotation *Rotation `json:"rotation,omitempty"`
 
+	// Dropped says what retention has taken from the beginning of the log.
+	Dropped *Dropped `json:"dropped,omitempty"`
+
 	// Of an API key's creation and change: what it has from then on.
 	Plan   string   `json:"plan,omitempty"`
 	Scopes []string `json:"scopes,omitempty"`
+}
+
+// Dropped is a drop of old events. The digests are SHA-256, as 64 hex digits.
+type Dropped struct {
+	Through uint64 `json:"through"` // LSN of the last record
+	Hash    string `json:"hash"`    // of the last group
+	Base    string `json:"base"`    // of what replay starts from
+	Export  string `json:"export"`  // of the file that has the events
 }
 
 // Pin is what became of the pin of one tool.
@@ -108,6 +119,9 @@ func View(e *ledger.LoggedEvent) Event {
 		view.Serial = e.Statement.Serial
 	}
 	view.Rotation = rotationOf(e.Rotation)
+	if d := e.Drop; d != nil {
+		view.Dropped = &Dropped{d.Through.LSN, digest(d.Through.Hash), digest(d.Base), digest(d.Export)}
+	}
 	if e.HoldExpires != 0 {
 		view.HoldExpiresAt = time.Unix(0, e.HoldExpires).UTC()
 	}
@@ -146,7 +160,7 @@ func (v *Event) decide(e *ledger.LoggedEvent) {
 	if !e.Event.Subject.IsZero() {
 		v.Subject = &e.Event.Subject
 	}
-	// What was held and is allowed by now has nothing that speaks against it.
+	// A held intent that is allowed by now has no violations.
 	if d := &e.Event.Details; !d.IsZero() && (e.Ending.Decision != ledger.Allowed || e.Observed) {
 		v.Details = &Details{Value: ledger.ClipTo(v.Value, ledger.MaxDetailValue), Limit: d.Limit, Allowed: d.Allowed, Entry: mask.Text(d.Entry), Line: d.Line}
 		if d.Count > len(d.Allowed) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"bailiff/runtime/accounts"
@@ -39,12 +40,13 @@ type Reader struct {
 	accounts    *accounts.Accounts
 	defaultText func(hash [32]byte) (text string, ok bool)
 	pages       *turns.Turns
+	copied      atomic.Int64 // when a page of a backup was read last: Unix nanoseconds
 }
 
 // New returns a reader of a service's events. The function returns the text of the default policy in force, where it has
 // that hash.
 func New(s *service.Service, a *accounts.Accounts, defaultText func(hash [32]byte) (text string, ok bool)) *Reader {
-	r := &Reader{s, a, defaultText, turns.New(turns.HalfOf(), turns.MaxWaiting, s.Long, s.Watch(metrics.Paging))}
+	r := &Reader{Service: s, accounts: a, defaultText: defaultText, pages: turns.New(turns.HalfOf(), turns.MaxWaiting, s.Long, s.Watch(metrics.Paging))}
 	s.Gauge(metrics.Paging, turns.HalfOf(), r.pages.UnderWay)
 	return r
 }
@@ -56,7 +58,7 @@ func (a *Reader) Turn(ctx context.Context, key *ledger.Key) (done func(), ok boo
 	return a.pages.Take(waiting, key.ID)
 }
 
-// Query asks for a page of events. What is zero does not narrow.
+// Query asks for a page of events. A zero field does not narrow the search.
 type Query struct {
 	After    uint64    // events behind this place, the Next of the page before
 	From, To time.Time // at From or later, and before To
@@ -73,6 +75,8 @@ type Page struct {
 	Events []eventjson.Event `json:"events"`
 	Next   string            `json:"next"` // the cursor of the next page
 	More   bool              `json:"more"`
+	// Dropped is the place up to which retention has dropped events that were asked for; the page has those after it.
+	Dropped uint64 `json:"dropped,omitempty"`
 }
 
 // Events returns a page of the events of a key, and of no other. A key's pages are read one at a time, and few at once.
@@ -93,7 +97,7 @@ func (a *Reader) Events(ctx context.Context, key *ledger.Key, query Query) (*Pag
 }
 
 // EventsOf returns a page of the events of the key of an id or, where that is empty, of all keys. An error that wraps
-// ledger.ErrInvalid says what is wrong with the question.
+// ledger.ErrInvalid names the fault of the question.
 func (a *Reader) EventsOf(ctx context.Context, keyID string, query Query) (*Page, error) {
 	var key ledger.ID
 	if keyID != "" {
@@ -115,7 +119,7 @@ func eventsOf(ctx context.Context, l ledger.EventReader, key ledger.ID, query Qu
 		asked.Limit = usualEvents
 	}
 	if query.After > MaxCursor {
-		return nil, fmt.Errorf("%w: after is %d: no event stands behind %d", ledger.ErrInvalid, query.After, uint64(MaxCursor))
+		return nil, fmt.Errorf("%w: after is %d: the last event is %d", ledger.ErrInvalid, query.After, uint64(MaxCursor))
 	}
 	for _, part := range [...]struct {
 		name, text string
@@ -131,7 +135,7 @@ func eventsOf(ctx context.Context, l ledger.EventReader, key ledger.ID, query Qu
 	if err != nil {
 		return nil, err
 	}
-	view := &Page{Events: make([]eventjson.Event, len(page.Events)), Next: strconv.FormatUint(page.Next, 10), More: page.More}
+	view := &Page{Events: make([]eventjson.Event, len(page.Events)), Next: strconv.FormatUint(page.Next, 10), More: page.More, Dropped: page.Dropped}
 	for i := range page.Events {
 		view.Events[i] = eventjson.View(&page.Events[i])
 	}

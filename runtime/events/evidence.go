@@ -14,7 +14,6 @@ import (
 	"bailiff/runtime/eventjson"
 	"bailiff/runtime/evidence"
 	"bailiff/runtime/ledger"
-	"bailiff/runtime/ledger/commit"
 )
 
 // Evidence returns the bundle that proves the event of an id: its place in the log, or the id of a decision. keyID narrows the
@@ -87,6 +86,10 @@ func (a *Reader) findEvent(ctx context.Context, id, keyID string) (*ledger.Logge
 	switch {
 	case err != nil:
 		return nil, err
+	case notANumber == nil && lsn <= a.Ledger.Beginning().After.LSN:
+		return nil, fmt.Errorf("%w: event %d; the record begins at %d", ledger.ErrDropped, lsn, a.Ledger.Beginning().After.LSN+1)
+	case found == nil && a.Ledger.Beginning().After.LSN != 0:
+		return nil, fmt.Errorf("%w: no event has the id %s; retention has dropped those before record %d", ledger.ErrNotFound, id, a.Ledger.Beginning().After.LSN+1)
 	case found == nil || notANumber == nil && found.LSN != lsn:
 		return nil, fmt.Errorf("%w: no event has the id %s", ledger.ErrNotFound, id)
 	}
@@ -124,17 +127,11 @@ func (a *Reader) policyText(ctx context.Context, event *ledger.LoggedEvent) (str
 		if deployment.PolicyHash != wanted {
 			continue
 		}
-		path, err := a.Ledger.Path(ctx, deployment.LSN, 1)
+		stored, err := a.Ledger.DeployedPolicy(ctx, event.Key, deployment.LSN)
 		if err != nil {
 			return "", err
 		}
-		record, _, err := commit.VerifyPath(path.Groups, deployment.LSN)
-		if err != nil {
-			return "", err
-		}
-		if record.Deployed != nil {
-			return string(record.Deployed.Text), nil
-		}
+		return string(stored.Text), nil
 	}
 	return "", nil
 }
@@ -152,6 +149,8 @@ func (a *Reader) approval(ctx context.Context, event *ledger.LoggedEvent) (*evid
 		switch {
 		case err != nil:
 			return nil, err
+		case (found == nil || found.LSN >= event.LSN) && approval.HoldID == "" && a.Ledger.Beginning().After.LSN != 0:
+			return nil, fmt.Errorf("%w: the resolution of hold %s", ledger.ErrDropped, event.Hold)
 		case found == nil || found.LSN >= event.LSN:
 			return nil, fmt.Errorf("%w: the log has no resolution of hold %s", ledger.ErrCorrupt, event.Hold)
 		case found.HoldState == ledger.HoldPending && found.Kind == ledger.Decided:

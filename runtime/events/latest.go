@@ -51,8 +51,9 @@ func (a *Reader) Latest(ctx context.Context, key *ledger.Key, query Query, befor
 	defer done()
 	view := &LatestPage{Head: head.LSN}
 	upper, lower := end, end
+	first := a.Ledger.Beginning().After.LSN + 1 // what is before it was dropped
 	for _, window := range latestWindows {
-		lower = end - min(window, end-1)
+		lower = max(end-min(window, end-1), min(first, end))
 		events, err := a.between(ctx, key.ID, query, lower, upper, most-len(view.Events))
 		if err != nil {
 			return nil, a.latestFault(err)
@@ -64,7 +65,7 @@ func (a *Reader) Latest(ctx context.Context, key *ledger.Key, query Query, befor
 			view.Before = view.Events[most-1].LSN
 			return view, nil
 		}
-		if upper = lower; lower == 1 {
+		if upper = lower; lower <= first {
 			return view, nil
 		}
 	}
@@ -142,6 +143,9 @@ const maxConsolePage = 1000
 func (a *Reader) EventAt(ctx context.Context, key *ledger.Key, lsn uint64) (*eventjson.Event, *service.Failure) {
 	if lsn == 0 || lsn > MaxCursor {
 		return nil, noEvent()
+	}
+	if begins := a.Ledger.Beginning().After.LSN; lsn <= begins {
+		return nil, service.Fail(errcode.NotFound, fmt.Sprintf("retention has dropped event %d; the record begins at %d", lsn, begins+1))
 	}
 	page, fault := a.Events(ctx, key, Query{After: lsn - 1, Limit: 1})
 	if fault != nil {

@@ -55,7 +55,7 @@ type Approval struct {
 	Signature  string    `json:"signature"` // unpadded base64url
 }
 
-// Trust is what a verifier knows from elsewhere. What is empty is taken from the bundle.
+// Trust has the facts that a verifier knows from elsewhere. An empty field is taken from the bundle.
 type Trust struct {
 	JWKS, PQCKeys []byte // both or neither
 	Operator      string

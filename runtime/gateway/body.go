@@ -30,7 +30,7 @@ type call struct {
 
 // readCall reads the body of a request: one JSON object with the members jsonrpc, id, method and params, each at most
 // once. A batch, a name that comes twice at any depth, trailing data, invalid UTF-8, a lone surrogate, an unknown
-// member, and numbers that readers differ on are errors, which say what is wrong and where.
+// member, and numbers that readers differ on are errors, which name the fault and its place.
 func readCall(body []byte) (*call, error) {
 	if len(body) > MaxBody {
 		return nil, fmt.Errorf("the body has %d bytes; %d are the most", len(body), MaxBody)
@@ -71,7 +71,7 @@ func (c *call) read(body []byte) error {
 		case "params":
 			err = c.setParams(m.value)
 		default:
-			err = fmt.Errorf("%.64q is no member of a JSON-RPC request", m.name)
+			err = fmt.Errorf("%.64q is not a member of a JSON-RPC request", m.name)
 		}
 		if err != nil {
 			return err
@@ -216,7 +216,7 @@ func (d *decoder) close() {
 // stringOf decodes a JSON string.
 func stringOf(raw jsontext.Value) (string, error) {
 	if raw.Kind() != '"' {
-		return "", errors.New("it is no string")
+		return "", errors.New("it is not a string")
 	}
 	text, err := jsontext.AppendUnquote(nil, raw)
 	return string(text), err

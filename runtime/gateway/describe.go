@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"bailiff/vm/form/calldata"
+	"bailiff/vm/slot"
 )
 
 // A Declaration is how a transaction is declared to the policy: the intent that its gateway would hold it to.
@@ -26,11 +27,11 @@ func (t *Transaction) Declare(token string) (*Declaration, error) {
 		return nil, errors.New("it creates a contract, which no gateway submits")
 	}
 	d := &Declaration{
-		Action: actionTransfer, TargetAddress: spell(t.Target), Token: token, Amount: t.Value.String(), AmountUnit: "base", MaxFee: nativeUnits(t.MaxCost),
+		Action: slot.TransferAction, TargetAddress: spell(t.Target), Token: token, Amount: t.Value.String(), AmountUnit: "base", MaxFee: nativeUnits(t.MaxCost),
 	}
 	if token == "" {
 		if len(t.Data) > 0 {
-			d.Action, d.Calldata = "contract.call", "0x"+hex.EncodeToString(t.Data)
+			d.Action, d.Calldata = slot.CallAction, "0x"+hex.EncodeToString(t.Data)
 		}
 		return d, nil
 	}
@@ -39,7 +40,7 @@ func (t *Transaction) Declare(token string) (*Declaration, error) {
 		return nil, errors.New("its data is not a transfer, transferFrom, approve or increaseAllowance of a token; leave out the token, and it is declared as contract.call")
 	}
 	if c.Method.Kind == calldata.Allowance {
-		d.Action = actionApprove
+		d.Action = slot.ApproveAction
 	}
 	d.Amount, d.To = c.Amount.String(), c.Party.String()
 	return d, nil

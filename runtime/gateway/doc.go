@@ -1,6 +1,6 @@
 // Package gateway is between clients and the chains' own nodes: it lets public reads through, and submits a
 // signed transaction or a user operation only for an attestation that was issued for exactly that (specification,
-// `POST /rpc/{chainId}` and `POST /bundler/{chainId}`; decisions, section 6).
+// "Gateways"; decisions, section 6).
 //
 // A request takes one way. [Gateway.Parse] reads the JSON-RPC body strictly and tells reads from writes by an exact
 // list; [Gateway.Serve] then

@@ -50,7 +50,7 @@ func parseEntryPoints(text string) (EntryPoints, error) {
 		version := versionOf(name)
 		normal, err := evmaddr.Normalize(spelled)
 		if version == 0 || err != nil {
-			return nil, fmt.Errorf("%q is no entry point; write VERSION:ADDRESS with a version of 0.6, 0.7 or 0.8", item)
+			return nil, fmt.Errorf("%q is not an entry point; write VERSION:ADDRESS with a version of 0.6, 0.7 or 0.8", item)
 		}
 		at := addressOf(normal)
 		if _, twice := points[at]; twice {

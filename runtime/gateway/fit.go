@@ -12,14 +12,7 @@ import (
 	"bailiff/runtime/attest"
 	"bailiff/vm/amount"
 	"bailiff/vm/form/calldata"
-)
-
-// The actions whose calls have a form of their own (decisions, sections 2 and 6), in lower case. Every other EVM
-// action is held to its declared call data, as contract.call is.
-const (
-	actionTransfer = "wallet.transfer"
-	actionApprove  = "token.approve"
-	actionUserOp   = "erc4337.userop"
+	"bailiff/vm/slot"
 )
 
 // A misfit says in words what of a write does not fit its attestation. It becomes data.reason.
@@ -52,7 +45,7 @@ func fitNative(c *Call, intent *attest.Intent, declared amount.Amount) error {
 	if c.Value.Cmp(declared) != 0 {
 		return misfitf("the call's value is %s wei, and the intent declared %s", c.Value, declared)
 	}
-	if strings.ToLower(intent.Action) == actionApprove {
+	if strings.ToLower(intent.Action) == slot.ApproveAction {
 		return misfit("token.approve needs a token; the intent declared none")
 	}
 	read := c.read()
@@ -106,7 +99,7 @@ func fitToken(c *Call, intent *attest.Intent, declared amount.Amount, chain uint
 
 // undeclared are the actions that say by themselves what a token's call does. Any other one means a payment alone where no
 // call data was declared: what an approval can do has to have been in front of the policy.
-var undeclared = map[string]bool{actionTransfer: true, actionApprove: true}
+var undeclared = map[string]bool{slot.TransferAction: true, slot.ApproveAction: true}
 
 // pays reports whether a call is a plain transfer.
 func pays(read *calldata.Call) bool {
@@ -154,9 +147,9 @@ func nameOf(read *calldata.Call) string {
 // methodsOf names the methods that an action means.
 func methodsOf(action string) string {
 	switch action {
-	case actionTransfer:
+	case slot.TransferAction:
 		return "transfer or transferFrom"
-	case actionApprove:
+	case slot.ApproveAction:
 		return "approve or increaseAllowance"
 	}
 	return "a method whose amount a rule can judge"

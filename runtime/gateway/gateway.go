@@ -31,7 +31,7 @@ type Ledger interface {
 	UseOnce(ctx context.Context, u *ledger.Use) error
 }
 
-// defaultChains are the chains that are served unless others are named (specification, `POST /rpc/{chainId}`).
+// defaultChains are the chains that are served unless others are named (specification, gateways.1).
 var defaultChains = []uint64{1, 8453}
 
 // Config is what a gateway is made of. Verifier, Ledger, Environment, Calls and Log are required.
@@ -74,7 +74,7 @@ type place struct {
 	chain    uint64
 }
 
-// New returns a gateway, or what is missing or wrong in its configuration.
+// New returns a gateway, or an error that names a fault of its configuration.
 func New(c Config) (*Gateway, error) {
 	if c.Verifier == nil || c.Ledger == nil || c.Environment == "" || c.Calls.Clock == nil || c.Log == nil {
 		return nil, errors.New("a gateway needs a verifier, a ledger, an environment, a clock and a log")

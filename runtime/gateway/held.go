@@ -70,7 +70,7 @@ func (e *noRoomError) Error() string {
 	return fmt.Sprintf("the answers that clients have not read yet take %d MiB, the most there may be; ask again in a few seconds", e.most>>20)
 }
 
-// grow takes what is missing to so many bytes.
+// grow takes more memory, up to so many bytes.
 func (h *held) grow(ctx context.Context, to int64) error {
 	missing := to - h.taken
 	switch {
@@ -93,7 +93,7 @@ func (h *held) grow(ctx context.Context, to int64) error {
 	return nil
 }
 
-// shrink gives back what is taken beyond so many bytes.
+// shrink gives back all memory beyond so many bytes.
 func (h *held) shrink(to int64) {
 	if h.budget != nil && h.taken > to {
 		h.budget.Give(h.source, h.taken-to)

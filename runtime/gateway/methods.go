@@ -3,7 +3,7 @@ package gateway
 // An Endpoint is one of the two gateways.
 type Endpoint uint8
 
-// The gateways (specification, "Endpoints").
+// The gateways (specification, "Gateways").
 const (
 	RPC     Endpoint = iota // POST /rpc/{chainId}
 	Bundler                 // POST /bundler/{chainId}

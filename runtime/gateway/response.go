@@ -8,11 +8,11 @@ import (
 // The codes of JSON-RPC errors that a gateway answers itself (JSON-RPC 2.0, section 5.1; EIP-1474).
 const (
 	rpcMethodNotFound = "-32601"
-	rpcInvalidParams  = "-32602" // a write that does not fit (specification, "Errors")
+	rpcInvalidParams  = "-32602" // a write that does not fit (specification, gateways.4)
 	rpcServerError    = "-32000" // the upstream, or the service itself, could not answer
 )
 
-// A Response is what is answered. Where Code is set it is an HTTP error of that code with Message; otherwise Body is
+// A Response is the answer of a gateway. Where Code is set it is an HTTP error of that code with Message; otherwise Body is
 // a JSON-RPC response, which goes out with HTTP 200.
 type Response struct {
 	Code    errcode.Code

@@ -14,6 +14,7 @@ import (
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
 	"bailiff/vm"
+	"bailiff/vm/slot"
 )
 
 // A submission is a write that was decoded: what it commits to, the call it makes, and what goes upstream.
@@ -50,7 +51,7 @@ func (g *Gateway) submit(ctx context.Context, r *Request, claims *attest.Claims)
 
 // checkKind holds the kind and the chain of an attestation to the gateway that it came to.
 func checkKind(r *Request, claims *attest.Claims) error {
-	userOp := strings.ToLower(claims.Intent.Action) == actionUserOp
+	userOp := strings.ToLower(claims.Intent.Action) == slot.UserOpAction
 	switch {
 	case claims.Kind != attest.KindEVM:
 		return misfitf("the attestation is for an intent of kind %s (%s), not for a transaction", claims.Kind, claims.Intent.Action)

@@ -74,7 +74,7 @@ func (c *Config) timeout() time.Duration {
 func (c *Config) openUpstream(u Upstream) (*upstream, error) {
 	where, err := url.Parse(u.URL)
 	if err != nil || where.Host == "" || where.Scheme != "http" && where.Scheme != "https" || strings.Contains(where.RawQuery, " ") {
-		return nil, fmt.Errorf("the upstream of /%s/%d is no http or https URL", u.Endpoint, u.Chain)
+		return nil, fmt.Errorf("the upstream of /%s/%d is not an http or https URL", u.Endpoint, u.Chain)
 	}
 	inFlight, maxResponse := c.MaxInFlight, c.MaxResponse
 	if inFlight <= 0 {
@@ -204,7 +204,7 @@ func (u *upstream) ask(ctx context.Context, r *Request, params []byte) *Response
 		into.release()
 		reason := fmt.Sprintf("the upstream answered with HTTP %d", status)
 		if status == http.StatusOK {
-			reason = "the upstream's answer is no JSON-RPC response: " + err.Error()
+			reason = "the upstream's answer is not a JSON-RPC response: " + err.Error()
 		}
 		return u.failed(r, reason+uncertain(r.write))
 	}
@@ -319,7 +319,7 @@ func readAnswer(text []byte) (name string, value jsontext.Value, err error) {
 	case a.result != nil && string(a.result) != "null":
 		return "", nil, errors.New("it has two outcomes")
 	case a.failure.Kind() != '{':
-		return "", nil, errors.New("its error is no object")
+		return "", nil, errors.New("its error is not an object")
 	}
 	return "error", a.failure, nil
 }
@@ -329,7 +329,7 @@ func scanAnswer(text []byte) (a answer, err error) {
 	d := openDecoder(text, jsontext.AllowDuplicateNames(true))
 	defer d.close()
 	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {
-		return a, errors.New("it is no JSON object")
+		return a, errors.New("it is not a JSON object")
 	}
 	for d.PeekKind() == '"' {
 		if err := a.readMember(d, text); err != nil {

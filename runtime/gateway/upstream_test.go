@@ -34,9 +34,9 @@ var troubles = []struct {
 	{"an error", handle(200, `{"jsonrpc":"2.0","id":1,"error":{"code":3,"message":"execution reverted","data":"0x"}}`), `{"jsonrpc":"2.0","id":9,"error":{"code":3,"message":"execution reverted","data":"0x"}}`},
 	{"an error with HTTP 400", handle(400, `{"jsonrpc":"2.0","id":1,"error":{"code":-32602}}`), `{"jsonrpc":"2.0","id":9,"error":{"code":-32602}}`},
 	{"a result with HTTP 500", handle(500, `{"jsonrpc":"2.0","id":1,"result":1}`), "HTTP 500"},
-	{"no JSON", handle(200, `<html>`), "no JSON-RPC response"},
-	{"nothing", handle(200, ``), "no JSON-RPC response"},
-	{"an array", handle(200, `[{"jsonrpc":"2.0","id":1,"result":1}]`), "no JSON-RPC response"},
+	{"no JSON", handle(200, `<html>`), "not a JSON-RPC response"},
+	{"nothing", handle(200, ``), "not a JSON-RPC response"},
+	{"an array", handle(200, `[{"jsonrpc":"2.0","id":1,"result":1}]`), "not a JSON-RPC response"},
 	{"another id", handle(200, `{"jsonrpc":"2.0","id":2,"result":1}`), "another request's"},
 	{"no id", handle(200, `{"jsonrpc":"2.0","result":1}`), "no id"},
 	{"no outcome", handle(200, `{"jsonrpc":"2.0","id":1}`), "neither result nor error"},
@@ -45,12 +45,12 @@ var troubles = []struct {
 	{"two ids", handle(200, `{"jsonrpc":"2.0","id":1,"result":1,"id":2}`), "another request's"},
 	{"no error beside a result", handle(200, `{"id":1,"error":null,"result":1}`), `{"jsonrpc":"2.0","id":9,"result":1}`},
 	{"no result beside an error", handle(200, `{"result" : null, "error" : {"code":1},"id":1}`), `{"jsonrpc":"2.0","id":9,"error":{"code":1}}`},
-	{"an error that is none", handle(200, `{"jsonrpc":"2.0","id":1,"error":"no"}`), "error is no object"},
+	{"an error that is none", handle(200, `{"jsonrpc":"2.0","id":1,"error":"no"}`), "error is not an object"},
 	{"null as its only outcome", handle(200, `{"jsonrpc":"2.0","id":1,"error":null}`), "neither result nor error"},
 	{"something behind", handle(200, `{"jsonrpc":"2.0","id":1,"result":1}{"jsonrpc":"2.0","id":1,"result":2}`), "not valid JSON"},
 	{"invalid UTF-8", handle(200, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\xff\"}"), "not valid JSON"},
 	{"a line end behind", handle(200, `{"jsonrpc":"2.0","id":1,"result":1}`+"\n"), `{"jsonrpc":"2.0","id":9,"result":1}`},
-	{"cut off", handle(200, `{"jsonrpc":"2.0","id":1,"result":{"a":`), "no JSON-RPC response"},
+	{"cut off", handle(200, `{"jsonrpc":"2.0","id":1,"result":{"a":`), "not a JSON-RPC response"},
 	{"too large", handle(200, `{"jsonrpc":"2.0","id":1,"result":"`+strings.Repeat("x", 5000)+`"}`), "too large"},
 	{"too large, in chunks", func(w http.ResponseWriter, _ *http.Request) {
 		for range 100 {
@@ -300,7 +300,7 @@ func TestSecretsStay(t *testing.T) {
 var unanswered = map[string]http.HandlerFunc{
 	"in time":                           func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 	"connection to the upstream failed": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-	"no JSON-RPC response":              func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") },
+	"not a JSON-RPC response":           func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") },
 	"HTTP 307": func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
 	},

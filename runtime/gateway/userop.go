@@ -42,7 +42,7 @@ const (
 func DecodeUserOperation(text []byte, version Version) (*UserOperation, error) {
 	members, err := readObject(text)
 	if err != nil {
-		return nil, fmt.Errorf("it is no JSON object: %w", err)
+		return nil, fmt.Errorf("it is not a JSON object: %w", err)
 	}
 	r := newOperationReader(members)
 	op := &UserOperation{Version: version}
@@ -82,7 +82,7 @@ func newOperationReader(members []member) *operationReader {
 func (r *operationReader) unread(members []member, of string) {
 	for _, m := range members {
 		if !r.seen[m.name] {
-			r.fail(m.name, "is no member of "+of)
+			r.fail(m.name, "is not a member of "+of)
 		}
 	}
 }
@@ -238,7 +238,7 @@ func (r *operationReader) readFactory(op *UserOperation) {
 	switch {
 	case marked:
 	case isMarker(r.text("factory")):
-		r.fail("eip7702Auth", "is missing: without it nobody can tell what the factory 0x7702 stands for")
+		r.fail("eip7702Auth", "is missing: the factory 0x7702 needs it")
 	case r.has("eip7702Auth"):
 		r.fail("factory", "must be 0x7702 where eip7702Auth is given: nothing else binds the delegation")
 	default:
@@ -259,7 +259,7 @@ func (r *operationReader) checkInitCode(op *UserOperation) {
 	var factory common.Address
 	copy(factory[:], op.InitCode)
 	if spell(factory) == marker7702Long {
-		r.fail("eip7702Auth", "is missing: without it nobody can tell what the factory 0x7702 stands for")
+		r.fail("eip7702Auth", "is missing: the factory 0x7702 needs it")
 	}
 }
 
@@ -278,7 +278,7 @@ func isHex(digits string) bool {
 }
 
 // errNoCall says that the call inside a user operation can't be told.
-var errNoCall = errors.New("its callData is no execute(address,uint256,bytes)")
+var errNoCall = errors.New("its callData is not a call of execute(address,uint256,bytes)")
 
 // Call returns the one call that the operation makes. It can't be told of a wallet that is delegated to unknown code.
 func (op *UserOperation) Call() (*Call, error) {

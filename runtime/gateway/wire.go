@@ -184,7 +184,7 @@ func readHeader(reader *bufio.Reader) (header, error) {
 	}
 }
 
-// finish reads the body of an answer, and keeps its connection or closes it. What is not read is not waited for.
+// finish reads the body of an answer, and keeps its connection or closes it. It does not wait for an unread rest.
 func (w *wire) finish(ctx context.Context, c *wireConn, h header, into *held) (status int, answer []byte, err error) {
 	c.limit.N = 1<<63 - 1 // the body has a bound of its own
 	if h.body == nil {

@@ -25,7 +25,7 @@ type held struct {
 	chain string
 }
 
-// A toldCall is what a shim tells of call data (specification, profiles).
+// A toldCall is what a shim tells of call data (specification, evm-rules.8).
 type toldCall struct {
 	Selector string
 	Token    string `json:"token_target"`

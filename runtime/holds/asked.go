@@ -10,6 +10,7 @@ import (
 	"bailiff/vm"
 	"bailiff/vm/amount"
 	"bailiff/vm/form/calldata"
+	"bailiff/vm/slot"
 )
 
 // AskedOf returns what a hold's intent asks for, to be held against what a passkey is for: the declared amount, the fee, and what its call
@@ -105,7 +106,7 @@ func (s *sums) called() {
 		s.method(call.Method, h.Target, call.Amount)
 	case h.Metadata["evm"] != nil:
 		s.told(h.Metadata["evm"])
-	case h.Action == "erc4337.userop":
+	case h.Action == slot.UserOpAction:
 		s.doubt("it doesn't say what its user operation calls")
 	}
 }

@@ -67,7 +67,7 @@ type PolicyRef struct {
 	Version string `json:"version"`
 }
 
-// Hold returns a hold of a key. A missing, an expired and a foreign one, and what is no id, take one way to one answer.
+// Hold returns a hold of a key. A missing, an expired and a foreign one, and a malformed id, take one way to one answer.
 // It answers 503 where the store could not meter a use, since the use of the hold is unknown then.
 func (a *Holds) Hold(ctx context.Context, key *ledger.Key, id string) (*View, *service.Failure) {
 	hold, fault := a.HoldOf(ctx, key, id)

@@ -77,11 +77,11 @@ const minPrefix = 4
 // OperatorView is a hold as the operator reads it.
 type OperatorView struct {
 	View
-	KeyID   string   `json:"keyId"`
-	Line    int      `json:"line,omitempty"` // of the policy: where its rule is
-	Left    []string `json:"left,omitempty"` // what the key's limits leave, a line each; absent where no service runs
-	Others  int      `json:"others"`         // further holds that wait for a decision about the same agent of the key
-	Waiting int      `json:"waiting"`        // of all keys, this one included
+	KeyID   string `json:"keyId"`
+	Line    int    `json:"line,omitempty"`    // of the policy: where its rule is
+	Summary string `json:"summary,omitempty"` // what an approver's page shows of it, lines; absent where no service runs
+	Others  int    `json:"others"`            // further holds that wait for a decision about the same agent of the key
+	Waiting int    `json:"waiting"`           // of all keys, this one included
 }
 
 // FindHold returns the one unexpired hold whose id begins with a text. ledger.ErrNotFound where there is none, ledger.ErrInvalid

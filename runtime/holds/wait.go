@@ -120,7 +120,7 @@ func (a *Holds) WaitHold(ctx context.Context, key *ledger.Key, id string, wait t
 	return readHold(hold), nil
 }
 
-// awaitHold waits, and puts what has become of the hold into it.
+// awaitHold waits, and updates the hold.
 func (a *Holds) awaitHold(ctx context.Context, key *ledger.Key, hold *ledger.Hold, waiter *holdWait, wait time.Duration) *service.Failure {
 	left := time.Duration(hold.Expires - a.Clock().UnixNano())
 	timer := a.Timers.Alarm(min(wait, MaxWait, left))
@@ -131,7 +131,7 @@ func (a *Holds) awaitHold(ctx context.Context, key *ledger.Key, hold *ledger.Hol
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	// What was true when the wait began may not be any more.
+	// The state may have changed since the wait began.
 	if now, found := a.Ledger.LookupKeyID(key.ID); !found || now.Revoked != 0 {
 		return service.BadKey()
 	}

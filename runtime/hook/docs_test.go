@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bailiff/fuzz/kit/page"
+	"bailiff/vm/slot"
 )
 
 // TestDocs holds the tables of docs/hooks.md to those that the adapter works by.
@@ -60,7 +61,7 @@ func toolTable() string {
 	for kind := KindShell; kind <= KindResource; kind++ {
 		action := "`" + kind.Action() + "`"
 		if kind == KindWeb {
-			action = "`" + actionHTTP + "` with an explicit method, else `" + actionFetch + "`"
+			action = "`" + slot.HTTPAction + "` with an explicit method, else `" + slot.WebFetchAction + "`"
 		}
 		b.WriteString("| " + action + " | " + kind.String() + " |")
 		for _, h := range slices.Concat(Hosts, plugins) {

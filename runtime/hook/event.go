@@ -112,7 +112,7 @@ func (e *Event) read(members object) error {
 	}
 	form := e.form()
 	if form == nil {
-		return fmt.Errorf("%.64q is no event of %s that asks before a tool runs", e.Name, e.Host.Title)
+		return fmt.Errorf("%.64q is not an event of %s that asks before a tool runs", e.Name, e.Host.Title)
 	}
 	if err := e.readExtra(members); err != nil {
 		return err

@@ -172,15 +172,10 @@ func Find(name string) *Host {
 	return nil
 }
 
-// Names are the names of the hosts that have hooks, and "auto" in front.
-func Names() []string { return namesOf(Hosts) }
-
 // Adapters are the names that --adapter takes: those of hosts with plugins, too.
-func Adapters() []string { return namesOf(slices.Concat(Hosts, plugins)) }
-
-func namesOf(hosts []Host) []string {
+func Adapters() []string {
 	names := []string{Auto}
-	for _, h := range hosts {
+	for _, h := range slices.Concat(Hosts, plugins) {
 		names = append(names, h.Name)
 	}
 	return names

@@ -217,7 +217,7 @@ func (b *builder) patch() error {
 			paths = append(paths, path)
 		}
 	}
-	b.act(actionWrite)
+	b.act(slot.WriteAction)
 	if err := b.paths(paths); err != nil {
 		return err
 	}
@@ -252,10 +252,10 @@ func (b *builder) write() error {
 		return err
 	}
 	if mode, ok := textOf(b.event.input.get("command")); ok && mode == "view" && b.event.Tool.Name == viewer {
-		b.act(actionRead)
+		b.act(slot.ReadAction)
 		return b.paths(paths)
 	}
-	b.act(actionWrite)
+	b.act(slot.WriteAction)
 	if err := b.paths(paths); err != nil {
 		return err
 	}
@@ -319,7 +319,7 @@ func (b *builder) read() error {
 	if err != nil {
 		return err
 	}
-	b.act(actionRead)
+	b.act(slot.ReadAction)
 	return b.paths(paths)
 }
 
@@ -362,7 +362,7 @@ func (b *builder) search() error {
 			paths = append(paths, path)
 		}
 	}
-	b.act(actionRead)
+	b.act(slot.ReadAction)
 	return b.paths(paths)
 }
 
@@ -464,13 +464,13 @@ func (b *builder) web() error {
 		return err
 	}
 	method = strings.ToUpper(method)
-	action := actionFetch
+	action := slot.WebFetchAction
 	if slices.Contains(slot.Methods(), method) {
-		action = actionHTTP
+		action = slot.HTTPAction
 	}
 	b.act(action)
 	b.intent.add("url", address)
-	if action == actionHTTP {
+	if action == slot.HTTPAction {
 		b.intent.add("method", method)
 	}
 	b.arguments(b.event.input.without("url", "urls"))
@@ -534,13 +534,13 @@ func (b *builder) resource() error {
 }
 
 func (b *builder) callServer(server, tool string, arguments object) error {
-	action := "mcp." + strings.ToLower(server) + "." + strings.ToLower(tool)
-	if len(action) > maxAction || strings.ContainsFunc(action, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	action := slot.MCPPrefix + strings.ToLower(server) + "." + strings.ToLower(tool)
+	if !slot.IsAction(action) {
 		return errors.New("the name of the MCP tool is longer than 128 characters, or has others than the visible ones of ASCII")
 	}
 	b.act(action)
-	b.metadata.add("serverId", strings.ToLower(server))
-	b.metadata.add("toolName", strings.ToLower(tool))
+	b.metadata.add(slot.ServerID, strings.ToLower(server))
+	b.metadata.add(slot.ToolName, strings.ToLower(tool))
 	b.arguments(arguments)
 	return nil
 }

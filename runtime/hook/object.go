@@ -61,7 +61,7 @@ func readObject(text []byte) (object, error) {
 	return members, nil
 }
 
-// malformed says what is wrong with a JSON text, without the text itself.
+// malformed names the fault of a JSON text, without the text itself.
 func malformed(err error) error {
 	var syntactic *jsontext.SyntacticError
 	switch {

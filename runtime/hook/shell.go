@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"bailiff/vm/slot"
 )
 
 // The members of inputs that say which shell reads a command, and in which environment.
@@ -91,7 +93,7 @@ func (b *builder) shell() error {
 	if err != nil {
 		return err
 	}
-	b.intent.add("action", actionShell)
+	b.intent.add("action", slot.BashAction)
 	if err := b.workFolder(); err != nil {
 		return err
 	}

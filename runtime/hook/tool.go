@@ -1,6 +1,10 @@
 package hook
 
-import "strings"
+import (
+	"strings"
+
+	"bailiff/vm/slot"
+)
 
 // A Kind says how the input of a tool becomes an intent.
 type Kind uint8
@@ -23,18 +27,10 @@ var kindNames = [...]string{"other", "shell", "patch", "write", "read", "search"
 // String names the kind.
 func (k Kind) String() string { return kindNames[k] }
 
-// The actions of tools that are no MCP tools.
-const (
-	actionShell = "bash"
-	actionWrite = "file_write"
-	actionRead  = "file_read"
-	actionHTTP  = "http"
-	actionFetch = "web_fetch"
-)
-
+// kindActions are the actions of tools by their kinds.
 var kindActions = [...]string{
-	KindOther: "", KindShell: actionShell, KindPatch: actionWrite, KindWrite: actionWrite, KindRead: actionRead, KindSearch: actionRead,
-	KindWeb: actionFetch, KindMCP: "mcp.<server>.<tool>", KindResource: "mcp.<server>.resources.read",
+	KindOther: "", KindShell: slot.BashAction, KindPatch: slot.WriteAction, KindWrite: slot.WriteAction, KindRead: slot.ReadAction, KindSearch: slot.ReadAction,
+	KindWeb: slot.WebFetchAction, KindMCP: slot.MCPPrefix + "<server>.<tool>", KindResource: slot.MCPPrefix + "<server>.resources.read",
 }
 
 // Action returns the action that tools of the kind have: with "<server>" and "<tool>" in it where these are the call's; of
@@ -179,7 +175,7 @@ func (h *Host) tool(name string) Tool {
 }
 
 // reserved are the actions that rules know more about than their name. A tool that the table does not know never gets one.
-var reserved = map[string]bool{actionShell: true, actionWrite: true, actionRead: true, actionHTTP: true, actionFetch: true, "mcp": true}
+var reserved = map[string]bool{slot.BashAction: true, slot.WriteAction: true, slot.ReadAction: true, slot.HTTPAction: true, slot.WebFetchAction: true, "mcp": true}
 
 // canonicalName is the action of a tool of kind Other: in lower case, with "_" between the words of CamelCase and in place of
 // what is neither a letter nor a digit. It never has a dot, so that it is no action of another section; a name that rules
@@ -213,8 +209,5 @@ func canonicalName(name string) (action string, ok bool) {
 	if reserved[action] {
 		action = "tool_" + action
 	}
-	return action, strings.Trim(action, "_") != "" && len(action) <= maxAction
+	return action, strings.Trim(action, "_") != "" && slot.IsAction(action)
 }
-
-// maxAction is how long an action may be (decisions, section 2).
-const maxAction = 128

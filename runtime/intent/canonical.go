@@ -129,7 +129,7 @@ func (in *Intent) leftOut(object, member int32) bool {
 		return false
 	}
 	name := in.nodes[member].name
-	return name == modelUsage || name == slot.Arguments.String() || in.server != "" && (name == serverID || name == toolName)
+	return name == modelUsage || name == slot.Arguments.String() || in.server != "" && (name == slot.ServerID || name == slot.ToolName)
 }
 
 // appendNode appends the canonical form of a node.

@@ -56,19 +56,12 @@ func differs(f slot.Field, got, want string) *Error {
 	return invalid("intent."+f.String(), quote(got)+" differs from that of url, "+quote(want)+"; leave it out")
 }
 
-// The members of metadata that name the parts of an MCP action.
-const (
-	serverID   = "serverId"
-	toolName   = "toolName"
-	modelUsage = "model_usage"
-)
-
-// mcpPrefix begins every MCP action.
-const mcpPrefix = "mcp."
+// modelUsage is the member of metadata that says what a task has used of models.
+const modelUsage = "model_usage"
 
 // checkMCP takes an MCP action apart, and compares what metadata says about it.
 func (in *Intent) checkMCP() {
-	rest, ok := strings.CutPrefix(in.action, mcpPrefix)
+	rest, ok := strings.CutPrefix(in.action, slot.MCPPrefix)
 	if !ok || in.faulty(slot.Action) {
 		return
 	}
@@ -78,8 +71,8 @@ func (in *Intent) checkMCP() {
 		return
 	}
 	in.server, in.tool = server, tool
-	in.agrees(serverID, server)
-	in.agrees(toolName, tool)
+	in.agrees(slot.ServerID, server)
+	in.agrees(slot.ToolName, tool)
 }
 
 // agrees makes sure that a member of metadata, where it is sent, is what the action says, without regard to case.

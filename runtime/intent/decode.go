@@ -124,7 +124,7 @@ func (in *Intent) members(object int32, place slot.Place, names *nameIndex, at *
 	}
 }
 
-// checkType returns what is wrong with the type of a field's value, or "".
+// checkType describes the fault of the type of a field's value, or returns "".
 func (in *Intent) checkType(i int32, accepted slot.Type) string {
 	switch n := &in.nodes[i]; n.kind {
 	case vm.String:
@@ -250,17 +250,16 @@ func (in *Intent) checkCommitment() {
 	if in.faulty(slot.TxCommit) || in.faulty(slot.UserOpHash) {
 		return
 	}
-	const userOp = "erc4337.userop"
 	known := !in.faulty(slot.Action) && !in.faulty(slot.IntentObject)
 	switch tx, op := in.Has(slot.TxCommit), in.Has(slot.UserOpHash); {
 	case tx && op:
-		in.fault(slot.UserOpHash, invalid("userOpHash", "stands beside txCommit; send exactly one of the two"))
-	case op && known && in.action != userOp:
-		in.fault(slot.UserOpHash, invalid("userOpHash", "goes with the action "+userOp+" only; send txCommit instead"))
-	case !tx && !op && in.action == userOp:
+		in.fault(slot.UserOpHash, invalid("userOpHash", "is sent together with txCommit; send exactly one of the two"))
+	case op && known && in.action != slot.UserOpAction:
+		in.fault(slot.UserOpHash, invalid("userOpHash", "goes with the action "+slot.UserOpAction+" only; send txCommit instead"))
+	case !tx && !op && in.action == slot.UserOpAction:
 		in.fault(slot.UserOpHash, invalid("userOpHash", "is missing; send 0x and 64 hexadecimal digits, or txCommit"))
 	case !tx && !op:
-		in.fault(slot.TxCommit, invalid("txCommit", "is missing; send the SHA-256 in 64 lower-case hexadecimal digits (with the action "+userOp+": or userOpHash)"))
+		in.fault(slot.TxCommit, invalid("txCommit", "is missing; send the SHA-256 in 64 lower-case hexadecimal digits (with the action "+slot.UserOpAction+": or userOpHash)"))
 	}
 }
 

@@ -123,7 +123,7 @@ func derivedQuery(in *Intent, _ Provenance) vm.Value {
 }
 
 func derivedMCP(in *Intent, _ Provenance) vm.Value {
-	return textIf(in.server != "", strings.TrimPrefix(in.action, mcpPrefix))
+	return textIf(in.server != "", strings.TrimPrefix(in.action, slot.MCPPrefix))
 }
 
 func derivedToken(in *Intent, _ Provenance) vm.Value {

@@ -1,5 +1,5 @@
 // Package intent reads the body of an authorize or test-run request: bytes in, checked and normalised fields out,
-// or one error that says what is wrong, where, and what to do.
+// or one error that names the fault, its place, and the remedy.
 //
 // # What it promises
 //

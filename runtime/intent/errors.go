@@ -23,7 +23,7 @@ type Error struct {
 	Code errcode.Code
 	// Field is the path of the offending field ("intent.method"); "" where the fault lies with the whole body.
 	Field string
-	// Message says what is wrong, where, and what to do, in at most 300 bytes of printable text.
+	// Message names the fault, its place, and the remedy, in at most 300 bytes of printable text.
 	Message string
 	// Rest are the faults after this one, in the order of the checks: with it at most MaxFaults. It is nil where the body
 	// could not be read.
@@ -53,7 +53,7 @@ func (in *Intent) fault(f slot.Field, err *Error) {
 // faulty reports whether a fault of the field f was found.
 func (in *Intent) faulty(f slot.Field) bool { return in.atFault&(1<<f) != 0 }
 
-// faultsOf returns what is answered for faults: the first, with those after it.
+// faultsOf returns the answer to faults: the first, with those after it.
 func faultsOf(faults []Error) *Error {
 	first := faults[0]
 	first.Rest, first.Read = slices.Clone(faults[1:]), true

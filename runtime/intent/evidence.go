@@ -10,7 +10,7 @@ import (
 	"bailiff/vm/slot"
 )
 
-// unreadable is the value of what is there but can't be read.
+// unreadable is the value of a field that is present but malformed.
 var unreadable = vm.Value{Kind: vm.Invalid}
 
 // The objects of metadata in which a shim says what an intent will do (docs/judging.md, "Resource profiles").

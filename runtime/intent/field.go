@@ -70,7 +70,7 @@ func hint(name string, place slot.Place) (meant slot.Field, advice string) {
 	return slot.NoField, "remove it, or put data of your own into intent.metadata"
 }
 
-// unhashed are the fields of `intent` that say nothing about what is done, or only how another field is written.
+// unhashed are the fields of `intent` that do not describe the action, or only how another field is written.
 var unhashed = []slot.Field{slot.TaskID, slot.MaxFee}
 
 // canonicalOrder holds the fields of `intent` that its canonical form may show, by name (RFC 8785, section 3.2.3).

@@ -15,13 +15,10 @@ func (in *Intent) formOf(row *slot.Row) form.Form {
 	return row.Form
 }
 
-// emailAction is the tool that sends e-mail.
-const emailAction = "email.send"
-
 func (in *Intent) holds(when slot.Condition) bool {
 	switch when {
 	case slot.ByEmail:
-		return in.action == emailAction
+		return in.action == slot.EmailAction
 	case slot.WithURL:
 		return in.Has(slot.URL)
 	case slot.ForMCP:
@@ -193,9 +190,9 @@ func (in *Intent) part(name string) (sent string, ok bool) {
 		return in.url.Path, in.Has(slot.URL)
 	case "query":
 		return in.url.Query, in.Has(slot.URL)
-	case "metadata." + serverID:
+	case "metadata." + slot.ServerID:
 		return in.server, in.server != ""
-	case "metadata." + toolName:
+	case "metadata." + slot.ToolName:
 		return in.tool, in.server != ""
 	}
 	return "", false

@@ -27,10 +27,10 @@ type Intent struct {
 	respelled []respelling  // of them, those that are in no string as they are
 	order     []int32       // memory for sorting members
 	form      []byte        // memory of the canonical form, for its hash
-	faults    []Error       // what is wrong with the request
+	faults    []Error       // the faults of the request
 }
 
-// known is what is known about the request beyond its tape.
+// known has the facts about the request that are not on its tape.
 type known struct {
 	at    places           // where each field is on the tape, 0 where it is absent
 	atTop [slot.Count]bool // it is at the top level
@@ -77,6 +77,15 @@ func (in *Intent) Text(f slot.Field) string {
 		return ""
 	}
 	return in.nodes[in.at[f]].text
+}
+
+// Task returns the normal form of task_id, by which counters and usage are kept apart: "" where the request has none.
+func (in *Intent) Task() string {
+	task := in.Text(slot.TaskID)
+	if len(task) < evmaddr.Length {
+		return task
+	}
+	return evmaddr.FoldLiterals(task)
 }
 
 // ChainID returns the chain, and false where the request names none.

@@ -35,7 +35,7 @@ func (in *Intent) checkPaths() {
 	}
 }
 
-// pathsProblem says what is wrong with a list of paths, or nothing.
+// pathsProblem describes the fault of a list of paths, or returns "".
 func (in *Intent) pathsProblem(list int32) string {
 	known := !in.faulty(slot.Action) && !in.faulty(slot.IntentObject) && in.Has(slot.Action)
 	switch n := in.items(list); {
@@ -46,9 +46,9 @@ func (in *Intent) pathsProblem(list int32) string {
 	case known && !slices.Contains(fileTools, in.action):
 		return "goes with the actions file_write and file_read only; send path instead"
 	case in.Has(slot.Path):
-		return "stands beside path; send one of the two"
+		return "is sent together with path; send one of the two"
 	case in.Has(slot.URL):
-		return "stands beside url, which has one path; leave it out"
+		return "is sent together with url, which has one path; leave it out"
 	case n > 1 && n*(len(in.Text(slot.Cwd))+1) > maxJoined:
 		return "makes, with cwd in front of each path, more than " + strconv.Itoa(maxJoined) + " bytes; send absolute paths without cwd, or several intents"
 	}

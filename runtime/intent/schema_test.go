@@ -413,7 +413,7 @@ func TestSchema(t *testing.T) {
 // TestSchemaCanary plants faults into the decoder and expects the search of TestSchema to find each.
 func TestSchemaCanary(t *testing.T) {
 	for _, fault := range []string{"is not a field of a request", "is null", "is not a supported chain",
-		"differs from the action", "EIP-55", "beside path", "beside url", "goes with the actions file_write", "at most 256", "is empty", "web_fetch has no method", "differs from intent.action", "is not exactly a double"} {
+		"differs from the action", "EIP-55", "together with path", "together with url", "goes with the actions file_write", "at most 256", "is empty", "web_fetch has no method", "differs from intent.action", "is not exactly a double"} {
 		decoder := NewDecoder(Options{})
 		found, _ := search(t, rand.New(rand.NewSource(1)), 90_000, func(body []byte) error {
 			if _, err := decoder.Decode(body); err != nil && !strings.Contains(err.Error(), fault) {

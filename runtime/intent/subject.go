@@ -18,7 +18,7 @@ const (
 // maxHead is how many bytes of a command are looked at for its beginning: more than are shown, since masking may shorten them.
 const maxHead = 4096
 
-// Hide returns what is recorded in the place of a text. A plain one is a number, an address or a word of Bailiff's own: no
+// Hide returns the record's substitute for a text. A plain one is a number, an address or a word of Bailiff's own: no
 // credential is in it.
 type Hide func(text string, plain bool) string
 

@@ -150,7 +150,7 @@ func (in *Intent) whyElement(list int32, problem string, accept func(string) boo
 	for i := list + 1; i < in.nodes[list].next; i = in.nodes[i].next {
 		switch n := &in.nodes[i]; {
 		case n.kind != vm.String:
-			return in.inMetadata(i) + " is no text"
+			return in.inMetadata(i) + " is not a text"
 		case !accept(n.text):
 			return in.inMetadata(i) + " is " + problem + ": " + quote(n.text)
 		}
@@ -188,7 +188,7 @@ func (in *Intent) whyTarget(target int32) string {
 	parent, ok := in.givenText(target, resolvedParent)
 	switch {
 	case !ok:
-		return in.inMetadata(target) + "." + resolvedParent + " is missing or no text"
+		return in.inMetadata(target) + "." + resolvedParent + " is missing or not a text"
 	case !resource.CanonicalRoot(parent):
 		return in.inMetadata(target) + "." + resolvedParent + " " + resource.WhyNotCanonical(parent)
 	}
@@ -243,9 +243,9 @@ func whyOperation(in *Intent) string {
 	}
 	operation, ok := in.givenText(in.evidence(gitEvidence), "operation")
 	if !ok {
-		return "metadata.git.operation is no text"
+		return "metadata.git.operation is not a text"
 	}
-	return quote(operation) + " is no git operation"
+	return quote(operation) + " is not a git operation"
 }
 
 func whyRefs(in *Intent) string {
@@ -259,7 +259,7 @@ func whyRefs(in *Intent) string {
 	for i := list + 1; i < in.nodes[list].next; i = in.nodes[i].next {
 		ref, ok := in.givenText(i, "ref")
 		if !ok {
-			return in.inMetadata(i) + ".ref is missing or no text"
+			return in.inMetadata(i) + ".ref is missing or not a text"
 		}
 		if why := resource.WhyNoRef(ref); why != "" {
 			return in.inMetadata(i) + ".ref " + why
@@ -274,7 +274,7 @@ func whyBranch(in *Intent) string {
 	}
 	branch, ok := in.givenText(in.evidence(gitEvidence), "branch")
 	if !ok {
-		return "metadata.git.branch is no text"
+		return "metadata.git.branch is not a text"
 	}
 	return "metadata.git.branch " + resource.WhyNoRef(branch)
 }
@@ -304,7 +304,7 @@ func whyWorktree(in *Intent) string {
 	}
 	path, ok := in.givenText(git, "worktree")
 	if !ok {
-		return "metadata.git.worktree is missing or no text"
+		return "metadata.git.worktree is missing or not a text"
 	}
 	if why := resource.WhyNotCanonical(path); why != "" {
 		return "metadata.git.worktree " + why

@@ -54,7 +54,7 @@ type usageReader struct {
 	hasInput, hasOutput, hasWhole bool
 }
 
-// set reads one member and returns what is wrong with it. Members that no budget reads are left alone.
+// set reads one member and returns its fault. Members that no budget reads are left alone.
 func (u *usageReader) set(n *node) string {
 	switch n.name {
 	case "provider":

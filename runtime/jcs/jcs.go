@@ -1,5 +1,6 @@
 // Package jcs writes JSON strings in the one form of RFC 8785 (JSON Canonicalization Scheme), which is also plain
-// JSON: for attestations and intent hashes, where every byte counts, and for answers, where one writer is enough.
+// JSON: for attestations and intent hashes, where every byte counts, and for answers, where one writer is enough. [Request] writes
+// the request for a decision about an intent in that form.
 package jcs
 
 // AppendString appends s as a JSON string with the escapes of RFC 8785, section 3.2.2.2: only what must be

@@ -200,12 +200,12 @@ func (g *Grant) validate(confirms bool) error {
 	}
 	for _, section := range g.Sections {
 		if !plainName(section, MaxApproverName) {
-			return fmt.Errorf("%w: %.64q is no name of a section", ErrInvalid, section)
+			return fmt.Errorf("%w: %.64q is not a name of a section", ErrInvalid, section)
 		}
 	}
 	for _, a := range g.Amounts {
 		if !plainName(a.Asset, MaxAssetName) {
-			return fmt.Errorf("%w: %.64q is no asset; give a symbol or an address, in lower case", ErrInvalid, a.Asset)
+			return fmt.Errorf("%w: %.64q is not an asset; give a symbol or an address, in lower case", ErrInvalid, a.Asset)
 		}
 	}
 	return nil
@@ -298,7 +298,7 @@ func (a *Approval) validate() error {
 		}
 	}
 	if !utf8.ValidString(a.Summary) {
-		return fmt.Errorf("%w: the summary of an approval is no UTF-8", ErrInvalid)
+		return fmt.Errorf("%w: the summary of an approval is not UTF-8", ErrInvalid)
 	}
 	return nil
 }

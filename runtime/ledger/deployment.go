@@ -70,9 +70,9 @@ type BoundDefault struct {
 	Unnamed  bool // one before named the keys that it was for, and this one is for all
 }
 
-// Bounds of what is deployed, in bytes.
+// Bounds of a deployed policy, in bytes.
 const (
-	MaxPolicyText = 256 << 10 // decisions, section 2
+	MaxPolicyText = 256 << 10 // specification, policy-text.1
 	MaxProgram    = 4 << 20
 )
 

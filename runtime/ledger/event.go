@@ -150,6 +150,9 @@ type LoggedEvent struct {
 
 	// Of a rotation of the operator's key: all of it. Shared; must not be changed.
 	Rotation *Rotation
+
+	// Of a drop of old events: all of it. Shared; must not be changed.
+	Drop *Drop
 }
 
 // A CounterValue is a counter and how far it has come.
@@ -158,7 +161,7 @@ type CounterValue struct {
 	Value   amount.Amount
 }
 
-// An EventQuery asks for a page of events. What is zero does not narrow.
+// An EventQuery asks for a page of events. A zero field does not narrow the search.
 type EventQuery struct {
 	After    uint64   // only events whose LSN is larger
 	Key      ID       // only events of this key
@@ -185,6 +188,8 @@ const MaxEventPage = 10_000
 // An EventPage is a page of events.
 type EventPage struct {
 	Events []LoggedEvent
+	// Dropped is the LSN up to which retention has dropped records that the query asks for; 0 where it has dropped none of them.
+	Dropped uint64
 	// Next is the After of the following page. More says that there may be one.
 	Next uint64
 	More bool

@@ -40,7 +40,7 @@ type KeyChange struct {
 // MaxKeyText bounds every text of a key, in bytes. An e-mail address has at most 254 (RFC 5321, section 4.5.3.1).
 const MaxKeyText = 256
 
-// Scopes is a set of scopes (Authentication, paragraph 3 of the specification).
+// Scopes is a set of scopes (specification, accounts.3).
 type Scopes uint8
 
 // The scopes. Their order is that of the specification.

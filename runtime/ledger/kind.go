@@ -38,6 +38,7 @@ const (
 	ApproverRemoved   Kind = 41
 	HoldApproved      Kind = 42
 	OperatorRotated   Kind = 48
+	EventsDropped     Kind = 49
 )
 
 // kindNames are the names of events, and what becomes of a webhook where that is what the event is about.
@@ -70,6 +71,7 @@ var kindNames = [...]struct{ event, change string }{
 	ApproverRemoved:   {event: "approver.removed"},
 	HoldApproved:      {event: "hold.approved"},
 	OperatorRotated:   {event: "operator.rotated"},
+	EventsDropped:     {event: "events.dropped"},
 }
 
 // Known reports whether k is a kind of record.

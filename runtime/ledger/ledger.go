@@ -52,12 +52,13 @@ type Ledger interface {
 	Outbox
 	pinStore
 	EventReader
+	retainer
 
 	// Flush returns when all that was submitted before is durable: test-runs and results of deliveries too, which otherwise
 	// wait for a decision to come along, or for Close.
 	Flush(ctx context.Context) error
 
-	// Health returns nil while the ledger works, and otherwise what is wrong with it. Some troubles (a full disk
+	// Health returns nil while the ledger works, and otherwise its fault. Some troubles (a full disk
 	// in a background flush) are reported here before they stop the ledger.
 	Health() error
 
@@ -124,6 +125,9 @@ type policyStore interface {
 
 	// Policy returns the policy that a key has deployed last, as it was stored. [ErrNotFound] where it has none.
 	Policy(ctx context.Context, key ID) (StoredPolicy, error)
+
+	// DeployedPolicy returns the policy of a key that the record of an LSN has deployed. [ErrNotFound] where it has deployed none.
+	DeployedPolicy(ctx context.Context, key ID, lsn uint64) (StoredPolicy, error)
 
 	// Deployments returns a key's log of deployments, oldest first.
 	Deployments(ctx context.Context, key ID) ([]DeploymentView, error)
@@ -227,15 +231,16 @@ type timeStore interface {
 // webhookStore is the part of a [Ledger] that keeps the receivers of keys' events.
 type webhookStore interface {
 	// CreateWebhook records a receiver. [ErrNotFound] and [ErrKeyRevoked] concern the key; [ErrTooMany] where it has
-	// MaxWebhooks.
+	// MaxWebhooks; [ErrHalted] where the key or the service is stopped and it is not the operator's.
 	CreateWebhook(ctx context.Context, w Webhook) error
 
-	// RemoveWebhook removes a webhook of key and what waits for it. [ErrNotFound] where it is missing or another key's.
-	RemoveWebhook(ctx context.Context, key, id ID, at int64) error
+	// RemoveWebhook removes a webhook and what waits for it. [ErrNotFound] where it is missing, another key's, or the operator's and
+	// another one removes it; [ErrHalted] where the key or the service is stopped and it is not the operator who removes it.
+	RemoveWebhook(ctx context.Context, c WebhookChange) error
 
-	// EnableWebhook has a webhook of key told again of what happens from then on, where it was disabled; otherwise it does
-	// nothing. [ErrNotFound] where it is missing or another key's; [ErrKeyRevoked].
-	EnableWebhook(ctx context.Context, key, id ID, at int64) error
+	// EnableWebhook has a webhook told again of what happens from then on, where it was disabled; otherwise it does
+	// nothing. [ErrNotFound] and [ErrHalted] as of RemoveWebhook; [ErrKeyRevoked].
+	EnableWebhook(ctx context.Context, c WebhookChange) error
 
 	// Webhooks returns the webhooks of key, oldest first.
 	Webhooks(ctx context.Context, key ID) ([]Webhook, error)
@@ -278,7 +283,7 @@ type pinStore interface {
 	Pin(ctx context.Context, key ID, server, tool string) (Pin, error)
 }
 
-// EventReader is the part of a [Ledger] that shows what is durable of the log.
+// EventReader is the part of a [Ledger] that reads the durable log.
 type EventReader interface {
 	// Events returns a page of the durable events that a query asks for, in the order of the log.
 	Events(ctx context.Context, query EventQuery) (EventPage, error)
@@ -287,12 +292,28 @@ type EventReader interface {
 	Head(ctx context.Context) (Head, error)
 
 	// Path returns the durable groups of the log from the one that has a record, as many as have so many bytes, one at least,
-	// after it has followed the chain from there to the log's end. [ErrNotFound] where there is no such durable record.
+	// after it has followed the chain from there to the log's end. [ErrNotFound] where there is no such durable record, [ErrDropped]
+	// where there was.
 	Path(ctx context.Context, lsn uint64, most int) (Path, error)
 
 	// Groups returns the durable groups of the log that follow the record after, 0 for the first, as many as have so many bytes, one
-	// at least where there are any; and the log's durable end.
+	// at least where there are any; and the log's durable end. [ErrDropped] where the log begins later.
 	Groups(ctx context.Context, after uint64, most int) (Path, Head, error)
+}
+
+// retainer is the part of a [Ledger] that drops old groups of the log.
+type retainer interface {
+	// Retain exports the oldest groups, as far as all of their records are old, and then drops them; what is live stays. It takes one
+	// bounded pass, and returns nil where there is nothing to drop. Decisions go on meanwhile. [ErrNotRetained] where the log
+	// cannot. An error leaves the log whole, or, where its last step has failed, has it opened again.
+	Retain(ctx context.Context, q *Retention) (*Drop, error)
+
+	// Beginning returns where the log begins; the zero Beginning where nothing was dropped.
+	Beginning() Beginning
+
+	// ReadBase returns up to most bytes of the base of a log that begins after the record of an LSN, from a place on, none at its end; what
+	// the log has in place of its first groups; and how large the base is. [ErrNotFound] where the log begins elsewhere.
+	ReadBase(of uint64, at int64, most int) (part, group []byte, size int64, err error)
 }
 
 // A Head is a place in the log's chain of hashes.

@@ -91,7 +91,7 @@ func (d Decision) String() string {
 
 var decisionNames = [...]string{"NONE", "ALLOWED", "DENIED", "PENDING", "TEST_RUN"}
 
-// An Ending is what is recorded and answered when a plan ends one way.
+// An Ending is the record and the answer when a plan ends one way.
 type Ending struct {
 	Decision Decision
 	Code     errcode.Code // "" for an ALLOWED that needs none; at most MaxRule bytes

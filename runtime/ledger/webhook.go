@@ -18,6 +18,15 @@ type Webhook struct {
 	Disabled int64
 	// Dropped is the number of events that the outbox had no room for, or that the receiver refused to the last.
 	Dropped uint64
+	// Operator says that the operator registered it, whose it is: the holder of the key neither sees nor changes it.
+	Operator bool
+}
+
+// A WebhookChange names a webhook that somebody removes or enables.
+type WebhookChange struct {
+	Key, ID  ID
+	At       int64 // Unix nanoseconds
+	Operator bool  // the operator changes it: any webhook of the key, also while the key or the service is stopped
 }
 
 // A WebhookFormat is the form in which a receiver is told. The numbers are on disk.

@@ -81,7 +81,7 @@ func isLoopback(host string) bool {
 func CheckMailbox(text string) error {
 	address, err := mail.ParseAddress(text)
 	if err != nil || address.Address != text || strings.ContainsAny(text, "?%\"") {
-		return fmt.Errorf("%.64q is no mailbox; give one such as ops@example.com", text)
+		return fmt.Errorf("%.64q is not a mailbox; give one such as ops@example.com", text)
 	}
 	return nil
 }

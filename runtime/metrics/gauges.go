@@ -49,6 +49,13 @@ func (m *Metrics) OTLPWaiting(age func() time.Duration) error {
 	return m.gauge("otlp_oldest_seconds", "The age of the oldest event that waits to be sent by OTLP; 0 where none does.", nil, func() float64 { return age().Seconds() })
 }
 
+// Retention adds how many records were dropped from the beginning of the record, and whether that fails: 1 where it does.
+func (m *Metrics) Retention(dropped func() uint64, failing func() bool) error {
+	return errors.Join(
+		m.gauge("retention_dropped_records", "Records that were exported and dropped from the beginning of the record.", nil, func() float64 { return float64(dropped()) }),
+		m.gauge("retention_failing", "Whether old events could not be exported and dropped the last time: 1, else 0.", nil, truth(failing)))
+}
+
 // Mode adds a gauge that is always 1, with how the service runs in its labels.
 func (m *Metrics) Mode(mode, hosting, environment string) error {
 	return m.gauge("mode", "How the service runs, in the labels; always 1.",

@@ -62,7 +62,8 @@ type Exporter struct {
 	config  Config
 	client  *http.Client
 	stream  [16]byte
-	after   uint64 // the LSN of the last event that is done with
+	after   uint64        // the LSN of the last event that is done with
+	sent    atomic.Uint64 // the same, as it was kept
 	oldest  atomic.Int64
 	failing bool
 	look    time.Duration // lookEvery
@@ -85,6 +86,9 @@ func (e *Exporter) Waiting() time.Time {
 	}
 	return time.Time{}
 }
+
+// Sent returns the LSN of the last record that is done with, 0 before the exporter knows it: what follows has to stay in the log.
+func (e *Exporter) Sent() uint64 { return e.sent.Load() }
 
 // Run sends events until ctx ends, whose error it returns. What troubles the ledger is said elsewhere; it is asked again.
 func (e *Exporter) Run(ctx context.Context) error {
@@ -134,6 +138,7 @@ func (e *Exporter) begin(ctx context.Context) error {
 		e.config.Log.Warn("the place up to which events were sent by OTLP is not of this record; sending begins at its end", "kept", e.config.Kept)
 	default:
 		e.after = lsn
+		e.sent.Store(lsn)
 		return nil
 	}
 	e.keep()
@@ -142,6 +147,7 @@ func (e *Exporter) begin(ctx context.Context) error {
 
 // keep keeps the place. One that can't be kept makes the events after it be sent twice, and is no reason to stop.
 func (e *Exporter) keep() {
+	e.sent.Store(e.after)
 	if err := e.config.Keep(fmt.Sprintf("%x %d\n", e.stream, e.after)); err != nil {
 		e.config.Log.Error("how far events were sent by OTLP can't be kept; after a restart some are sent again", "error", err)
 	}

@@ -74,7 +74,7 @@ func (a *Policies) warnDefault(policy *Policy, bound ledger.BoundDefault) {
 		a.warnDeferred(&ledger.Key{}, policy)
 	}
 	if bound.Rollback {
-		a.Log.Warn("the default policy was in force before, and another one since; see that it is no old copy", "policyHash", policy.Hash)
+		a.Log.Warn("the default policy was in force before, and another one since; check that it is not an old copy", "policyHash", policy.Hash)
 	}
 	if bound.Unnamed {
 		a.Log.Warn("the default policy is for every API key, and one before it named the keys that it was for; write `keys` into its `## deployment`", "policyHash", policy.Hash)

@@ -102,7 +102,7 @@ func (a *Policies) deployInTurn(ctx context.Context, key *ledger.Key, request *d
 		a.Programs.Forget(key.PolicyHash)
 	}
 	if deployed.Rollback {
-		a.Log.Warn("a key went back to a policy that was replaced before, which SVC_REFUSE_ROLLBACK=false lets through; see that it is no old copy", "key", key.ID.String(), "policyHash", policy.Hash)
+		a.Log.Warn("a key went back to a policy that was replaced before, which SVC_REFUSE_ROLLBACK=false lets through; check that it is not an old copy", "key", key.ID.String(), "policyHash", policy.Hash)
 		warnings = append(warnings, Warning{Code: string(errcode.WarrantyRollback), Message: "this policy was deployed before, and another one since: the deployment goes back to it"})
 	}
 	return &DeployView{PolicyHash: policy.Hash, PolicyVersion: policy.Version, DeployedAt: clock.Seconds(deployed.At), Warnings: warnings}, nil

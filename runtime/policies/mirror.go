@@ -25,7 +25,7 @@ type Mirror interface {
 // ErrNotMirrored says that production has no good key of that hash.
 var ErrNotMirrored = errors.New("the production service has no such key")
 
-// A MirrorRecord is what the test environment takes over of a key (specification, "Authentication" 2). The secret is
+// A MirrorRecord is what the test environment takes over of a key (specification, test-environment.1). The secret is
 // not in it, and what the key has been used for stays where it is.
 type MirrorRecord struct {
 	KeyID        string   `json:"key_id"`

@@ -361,7 +361,7 @@ func (a *Policies) loadPolicy(ctx context.Context, key *ledger.Key) (*Policy, er
 func (a *Policies) warnDeferred(key *ledger.Key, policy *Policy) {
 	for _, d := range policy.Warnings {
 		if d.Code.Severity() == grammar.Error {
-			a.Log.Warn("a policy in force has what a deployment would refuse by now; it stays in force, and the next one has to mend it",
+			a.Log.Warn("a policy in force has an error that this version refuses in new deployments; it stays in force; correct the error before the next deployment",
 				"key", key.ID.String(), "policyHash", policy.Hash, "code", string(d.Code), "finding", d.Message)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"bailiff/vm"
 )
 
-// The ways in which a policy can't be put in force (specification, "Startup errors").
+// The ways in which a policy can't be put in force (specification, modes.5).
 var (
 	// errUnsigned: the policy has no signature block.
 	errUnsigned = errors.New("the policy has no `## signature` block")
@@ -107,9 +107,6 @@ func (p *Policy) names(pc uint16) (rule uint16, ok bool) {
 	}
 	return 0, false
 }
-
-// RuleBehind returns the rule that a comparison at pc is about: the text behind it denies, holds or notes by it.
-func (p *Policy) RuleBehind(pc uint16) (rule uint16, ok bool) { return p.names(pc + 1) }
 
 // Find returns the first instruction of that operation about a rule or, of vm.OpReserve, a counter; 0 where there is none.
 func (p *Policy) Find(op vm.Op, index uint16) (pc uint16) {
@@ -210,9 +207,6 @@ func (p *Policy) bind(d *sections.Deployment) {
 // isFor reports whether the policy may govern a key.
 func (p *Policy) isFor(key ledger.ID) bool { return p.Keys == nil || p.Keys[key] }
 
-// GrantRules are the rules that grant actions by their names.
-var GrantRules = []string{"evm.allowed_actions", "evm.chain_actions", "tool_calls.allowed"}
-
 // maxMeant bounds the actions that a denied one is compared with.
 const maxMeant = 64
 
@@ -220,7 +214,7 @@ const maxMeant = 64
 func grantedActions(program *vm.Program) (actions []string) {
 	for pc := range program.Len() {
 		in := program.Instruction(uint16(pc))
-		if in.Op != vm.OpDeny || !slices.Contains(GrantRules, program.Rule(in.C).Name) {
+		if in.Op != vm.OpDeny || !sections.Grants(program.Rule(in.C).Name) {
 			continue
 		}
 		if list := program.Words(uint16(pc)); list != nil {

@@ -9,15 +9,15 @@ import (
 	"bailiff/runtime/policies"
 )
 
-// Check returns what the tests expect that no verdict of the policy can be: a rule that it does not have. The error is a
-// *Problem, about the first one.
+// Check returns what the tests expect that no verdict of the policy can be: a rule that it does not have. The error is
+// about the first one, and says where it is.
 func (f *File) Check(policy *policies.Policy) error {
 	names := ruleNames(policy)
 	for i := range f.Tests {
 		for j := range f.Tests[i].Steps {
 			e := &f.Tests[i].Steps[j].Expect
 			if e.Rule != "" && !slices.Contains(names, e.Rule) {
-				return &Problem{f.Name, e.ruleAt.line, e.ruleAt.column, noRule(e.Rule, names)}
+				return &fileProblem{f.Name, e.ruleAt.line, e.ruleAt.column, noRule(e.Rule, names)}
 			}
 		}
 	}

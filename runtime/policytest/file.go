@@ -105,10 +105,10 @@ func PolicyFor(name string) (policy string, ok bool) {
 	return "", false
 }
 
-// Parse reads a test file of that name. The error is a *Problem.
+// Parse reads a test file of that name. The error says where in it.
 func Parse(name string, text []byte) (*File, error) {
 	if len(text) > MaxBytes {
-		return nil, &Problem{File: name, Message: "a test file has at most 1 MiB; divide it"}
+		return nil, &fileProblem{File: name, Message: "a test file has at most 1 MiB; divide it"}
 	}
 	r := &reader{name}
 	root, err := r.document(text)
@@ -128,7 +128,7 @@ func Parse(name string, text []byte) (*File, error) {
 		file.Policy = filepath.Join(filepath.Dir(name), filepath.FromSlash(policy))
 	}
 	if file.Policy == "" {
-		return nil, r.fault(root, "nobody can tell which policy this tests; add policy, or name the file after it: NAME.test.yaml")
+		return nil, r.fault(root, "it does not say which policy it tests; add policy, or name the file after the policy: NAME.test.yaml")
 	}
 	return file, r.tests(file, root, defaults, tests)
 }

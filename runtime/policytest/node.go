@@ -15,15 +15,15 @@ import (
 	"bailiff/grammar"
 )
 
-// Problem is what is wrong with a test file, and where.
-type Problem struct {
+// fileProblem is what is wrong with a test file, and where.
+type fileProblem struct {
 	File         string
 	Line, Column int // from 1; 0 where it is the file as a whole
 	Message      string
 }
 
 // Error returns place and message.
-func (p *Problem) Error() string {
+func (p *fileProblem) Error() string {
 	if p.Line == 0 {
 		return p.File + ": " + p.Message
 	}
@@ -35,7 +35,7 @@ type reader struct{ file string }
 
 // fault returns what is wrong with a node.
 func (r *reader) fault(at *yaml.Node, format string, arguments ...any) error {
-	return &Problem{r.file, at.Line, at.Column, fmt.Sprintf(format, arguments...)}
+	return &fileProblem{r.file, at.Line, at.Column, fmt.Sprintf(format, arguments...)}
 }
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
@@ -46,9 +46,9 @@ func (r *reader) document(text []byte) (*yaml.Node, error) {
 	var root, more yaml.Node
 	if err := decoder.Decode(&root); err != nil {
 		if errors.Is(err, io.EOF) {
-			return nil, &Problem{File: r.file, Message: "the file is empty; it has to hold tests"}
+			return nil, &fileProblem{File: r.file, Message: "the file is empty; it has to hold tests"}
 		}
-		problem := &Problem{File: r.file, Message: "not YAML: " + yamlLine.ReplaceAllString(err.Error(), "")}
+		problem := &fileProblem{File: r.file, Message: "not YAML: " + yamlLine.ReplaceAllString(err.Error(), "")}
 		if found := yamlLine.FindStringSubmatch(err.Error()); found != nil && found[1] != "" {
 			problem.Line, _ = strconv.Atoi(found[1])
 			problem.Column = 1
@@ -89,7 +89,7 @@ func (r *reader) checkKeys(node *yaml.Node) error {
 			return r.fault(key, "a key has to be a plain name")
 		}
 		if line := lines[key.Value]; line > 0 {
-			return r.fault(key, "%q stands in line %d already", key.Value, line)
+			return r.fault(key, "%q is in line %d already", key.Value, line)
 		}
 		lines[key.Value] = key.Line
 	}
@@ -216,7 +216,7 @@ func (r *reader) appendScalar(dst []byte, node *yaml.Node) ([]byte, error) {
 			return append(dst, node.Value...), nil
 		}
 	}
-	return nil, r.fault(node, "%s is no number as JSON writes one; put a text in quotes", node.Value)
+	return nil, r.fault(node, "%s is not a JSON number; put a text in quotes", node.Value)
 }
 
 // appendText appends a JSON string. What YAML reads is valid UTF-8.

@@ -163,7 +163,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		file, err := Parse("p.test.yaml", text)
-		var problem *Problem
+		var problem *fileProblem
 		if err != nil {
 			if !errors.As(err, &problem) || problem.File != "p.test.yaml" || problem.Message == "" {
 				t.Errorf("the error is %v", err)

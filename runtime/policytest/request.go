@@ -96,7 +96,7 @@ func (r *reader) body(node *yaml.Node, base request, lenient bool) ([]byte, erro
 	fill(top, "framework", "custom")
 	fill(top, "agentId", "policy-test")
 	if member(top, "txCommit") == nil && member(top, "userOpHash") == nil {
-		if action := member(inside, "action"); action != nil && strings.EqualFold(action.Value, "erc4337.userop") {
+		if action := member(inside, "action"); action != nil && strings.EqualFold(action.Value, slot.UserOpAction) {
 			fill(top, "userOpHash", "0x"+strings.Repeat("0", 64))
 		} else {
 			fill(top, "txCommit", strings.Repeat("0", 64))

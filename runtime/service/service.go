@@ -21,7 +21,7 @@ import (
 	"bailiff/vm/errcode"
 )
 
-// The environments of the service (specification, "What the service does", 7).
+// The environments of the service (specification, modes.3).
 const (
 	Production = "production"
 	Test       = "test"

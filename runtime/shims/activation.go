@@ -49,7 +49,7 @@ var activationChecks = []activationCheck{
 	{errcode.ShimUntrusted, (*consent).untrusted, "the key of the activation is not trusted here, or its signature does not verify"},
 	{errcode.ShimIssuer, func(c *consent) bool { return c.Issuer != c.key.issuer.name }, "iss is not the issuer that the key belongs to"},
 	{errcode.ShimAudience, func(c *consent) bool { return c.audience == "" || c.Audience != c.audience }, "aud is not the address of this route"},
-	{errcode.ShimIdentity, func(c *consent) bool { return !slices.Contains(c.key.issuer.identities, c.Subject) }, "sub is no registered shim"},
+	{errcode.ShimIdentity, func(c *consent) bool { return !slices.Contains(c.key.issuer.identities, c.Subject) }, "sub is not a registered shim"},
 	{errcode.ShimVersion, func(c *consent) bool { return c.Version == "" }, "shim_version is missing"},
 	{errcode.ShimVersionUnknown, func(c *consent) bool { return !slices.Contains(c.key.issuer.versions, c.Version) }, "shim_version is not supported"},
 	{errcode.ShimExpired, (*consent).outOfTime, fmt.Sprintf("now is not between iat and exp, or they are more than %d seconds apart", activationLifetime)},

@@ -81,7 +81,7 @@ func readMember(decoder *jsontext.Decoder, members []Member, seen []bool) (probl
 			return ""
 		}
 	}
-	return fmt.Sprintf("%.64q is no field here", name)
+	return fmt.Sprintf("%.64q is not a field here", name)
 }
 
 // Text reads a string of at most limit bytes.

@@ -9,9 +9,11 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
@@ -191,17 +193,36 @@ func (d *Dispatcher) post(ctx context.Context, item *ledger.Delivery, id string,
 		return 0, err
 	}
 	maps.Copy(request.Header, headers)
-	answer, err := d.client.Do(request)
+	var reached atomic.Bool
+	answer, err := d.client.Do(request.WithContext(watchReached(ctx, &reached)))
 	if err != nil {
 		var wrapped *url.Error // repeats the URL, which may hold a secret
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err
+		}
+		if reached.Load() && isLate(err) {
+			err = fmt.Errorf("%w: %w", errLate, err)
 		}
 		return 0, err
 	}
 	defer answer.Body.Close()
 	io.CopyN(io.Discard, answer.Body, maxAnswer) //nolint:errcheck // the status has come; what follows does not matter
 	return answer.StatusCode, nil
+}
+
+// errLate says that a receiver has taken a connection of this attempt and then has not answered in time. The network was there, so that the fault is its own.
+var errLate = errors.New("the receiver has taken the connection, and has not answered in time")
+
+// watchReached has reached say whether a new connection to the receiver was made. One that was there before says nothing about the network now.
+func watchReached(ctx context.Context, reached *atomic.Bool) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		TLSHandshakeStart: func() { reached.Store(true) },
+		GotConn: func(c httptrace.GotConnInfo) {
+			if !c.Reused {
+				reached.Store(true)
+			}
+		},
+	})
 }
 
 // request returns the signed request that carries a body to a delivery's receiver.

@@ -3,11 +3,13 @@ package webhook
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
@@ -18,6 +20,7 @@ import (
 
 	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/system"
 )
 
 // TestDisabled: a receiver is disabled when it has accepted nothing for 24 hours in which 20 attempts failed, and refuses a ping; not by
@@ -57,7 +60,7 @@ func TestDisabled(t *testing.T) {
 		w.deny()
 		w.now.Add(int64(100 * 24 * time.Hour))
 		none(t, got)
-		if err := w.l.EnableWebhook(t.Context(), ledgertest.ID('k', 1), hook, w.now.Load()); err != nil {
+		if err := w.l.EnableWebhook(t.Context(), ledger.WebhookChange{Key: ledgertest.ID('k', 1), ID: hook, At: w.now.Load()}); err != nil {
 			t.Fatal(err)
 		}
 		w.deny()
@@ -134,6 +137,7 @@ func TestDisabledByOwnFailuresAlone(t *testing.T) {
 		"the deadline of attempts": {outcome{err: context.DeadlineExceeded}, false},
 		"a shutdown":               {outcome{err: context.Canceled}, false},
 		"a timeout":                {outcome{err: &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}}, false},
+		"no answer in time":        {outcome{err: fmt.Errorf("%w: %w", errLate, context.DeadlineExceeded)}, true},
 		"no network":               {outcome{err: &net.OpError{Op: "dial", Err: syscall.ENETUNREACH}}, false},
 		"no descriptors":           {outcome{err: syscall.EMFILE}, false},
 		"a setting":                {outcome{err: fmt.Errorf("%w: http", ErrURL)}, false},
@@ -167,6 +171,45 @@ func TestDisabledByOwnFailuresAlone(t *testing.T) {
 	}
 	if len(m) != maxStreaks {
 		t.Errorf("%d streaks are kept", len(m))
+	}
+}
+
+// TestLateReceivers: a receiver that takes a connection and doesn't answer in time fails by its own fault; where no connection comes about, or one of before
+// is used, that is not known.
+func TestLateReceivers(t *testing.T) {
+	silent := make(chan struct{})
+	var hangs atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		if hangs.Load() {
+			<-silent
+		}
+	}))
+	defer server.Close()
+	defer close(silent)
+	item := &ledger.Delivery{Webhook: ledger.Webhook{URL: server.URL, Secret: secret}}
+	attempt := func(client *http.Client) error {
+		d := &Dispatcher{config: Config{AllowPrivate: true, Calls: system.Real(func() time.Time { return time.Unix(1_800_000_000, 0) })}, client: client}
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		t.Cleanup(client.CloseIdleConnections)
+		_, err := d.post(ctx, item, "id", []byte("{}"), nil)
+		return err
+	}
+	reused := &http.Client{Transport: &http.Transport{}}
+	eventually(t, "a connection is kept", func() bool { return attempt(reused) == nil })
+	hangs.Store(true)
+	if err := attempt(reused); err == nil || receiverFault(0, err) {
+		t.Errorf("over a connection of before: %v", err)
+	}
+	if err := attempt(&http.Client{Transport: &http.Transport{}}); !errors.Is(err, errLate) || !receiverFault(0, err) {
+		t.Errorf("over a new connection: %v", err)
+	}
+	unreachable := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	if err := attempt(&http.Client{Transport: unreachable}); err == nil || receiverFault(0, err) {
+		t.Errorf("without a connection: %v", err)
 	}
 }
 

@@ -63,7 +63,7 @@ func describe(id string, body []byte) string {
 	var known struct{ Type, Timestamp string }
 	var pretty bytes.Buffer
 	if json.Unmarshal(body, &known) != nil || json.Indent(&pretty, body, "  ", "  ") != nil {
-		return fmt.Sprintf("verified: %q, but its body is no JSON object: %.200q\n", id, body)
+		return fmt.Sprintf("verified: %q, but its body is not a JSON object: %.200q\n", id, body)
 	}
 	return fmt.Sprintf("verified: %q %q of %q\n  %s\n", known.Type, id, known.Timestamp, pretty.Bytes())
 }

@@ -49,7 +49,7 @@ func messageOf(topic ledger.Topics, e *eventjson.Event) message {
 	m := message{title: topic.Names()[0], link: e.ApprovalURL}
 	switch topic {
 	case ledger.IntentAllowed, ledger.IntentDenied, ledger.IntentPending:
-		m.title = e.Decision + ": " + e.Action
+		m.title = e.Decision + ": " + defangAction(e.Action)
 	case ledger.TopicHoldResolved:
 		m.title = "hold " + strings.ToLower(e.HoldStatus)
 	case ledger.TopicHoldExpired:
@@ -62,15 +62,15 @@ func messageOf(topic ledger.Topics, e *eventjson.Event) message {
 			m.lines = append(m.lines, name+": "+value)
 		}
 	}
-	add("agent", e.AgentID)
+	add("agent", defang(e.AgentID))
 	for f := range subject.Table {
 		if e.Subject != nil && subject.Field(f) != subject.Trace {
-			add(subject.Table[f].Name, e.Subject.Texts[f])
+			add(subject.Table[f].Name, defang(e.Subject.Texts[f]))
 		}
 	}
 	add("rule", e.Rule)
-	add("message", e.Message)
-	add("note", e.Note)
+	add("message", defang(e.Message))
+	add("note", defang(e.Note))
 	add("policy", e.PolicyHash)
 	add("hold", e.HoldID)
 	if !e.HoldExpiresAt.IsZero() {

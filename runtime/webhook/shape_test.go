@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bailiff/fuzz/ledgertest"
+	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/subject"
 	"bailiff/vm/errcode"
@@ -71,13 +72,13 @@ func TestFormats(t *testing.T) {
 	var said struct{ Text string }
 	got := take(t, slack)
 	if err := json.Unmarshal(got.body, &said); err != nil || !strings.HasPrefix(said.Text, "*PENDING: wallet.transfer*\n") ||
-		!strings.Contains(said.Text, "agent: &lt;!channel&gt; &amp; \ufffd&lt;https://evil.example|x&gt;\namount: 0.5\nunit: ETH\nrule: evm.consensus_threshold_eth") ||
+		!strings.Contains(said.Text, "agent: &lt;!channel&gt; &amp; \ufffd&lt;https[:]//evil[.]example|x&gt;\namount: 0.5\nunit: ETH\nrule: evm.consensus_threshold_eth") ||
 		!strings.Contains(said.Text, "\n<"+link) || !strings.HasSuffix(said.Text, "|Decide>") || strings.Count(said.Text, "<") != 1 {
 		t.Errorf("%v: %s", err, got.body)
 	}
 	got = take(t, ntfy)
 	if text := string(got.body); got.Get("Title") != "PENDING: wallet.transfer" || !strings.HasPrefix(got.Get("Click"), link) || got.Get("Priority") != "high" ||
-		!strings.Contains(text, "agent: <!channel> & \ufffd<https://evil.example|x>\n") || !strings.Contains(text, "\n\nDecide: "+link) {
+		!strings.Contains(text, "agent: <!channel> & \ufffd<https[:]//evil[.]example|x>\n") || !strings.Contains(text, "\n\nDecide: "+link) {
 		t.Errorf("%v: %s", got.Header, text)
 	}
 	first := <-mails
@@ -112,6 +113,28 @@ func TestFormatsFail(t *testing.T) {
 	eventually(t, "the webhook is disabled", func() bool { return w.disabled(ledgertest.ID('w', 1)) })
 	if w.disabled(ledgertest.ID('w', 2)) {
 		t.Error("a mailbox is disabled because there is no server for it")
+	}
+}
+
+// TestNoLinks: no text of an agent's is taken for an address, and other texts stay readable.
+func TestNoLinks(t *testing.T) {
+	for text, want := range map[string]string{
+		"https://evil.example/a": "https[:]//evil[.]example/a", "see www.evil.example.": "see www[.]evil[.]example.", "ftp://10.0.0.1:80": "ftp[:]//10[.]0[.]0[.]1:80",
+		"a@evil.co.uk": "a@evil[.]co[.]uk", "evil\u3002com": "evil[.]com", "b\u00fccher.de": "b\u00fccher[.]de", "xn--bcher-kva.ch": "xn--bcher-kva[.]ch", "(evil).com": "(evil)[.]com",
+		"0.5": "0.5", "1.2.3": "1.2.3", "Done. Next": "Done. Next", "end.": "end.", ".env": ".env", "": "",
+	} {
+		if got := defang(text); got != want {
+			t.Errorf("%q is shown as %q; want %q", text, got, want)
+		}
+	}
+	for action, want := range map[string]string{"wallet.transfer": "wallet.transfer", "bash": "bash", "pay.evil.com": "pay[.]evil[.]com", "evil.zip": "evil[.]zip", "https://evil": "https[:]//evil"} {
+		if got := defangAction(action); got != want {
+			t.Errorf("the action %q is shown as %q; want %q", action, got, want)
+		}
+	}
+	m := messageOf(ledger.IntentDenied, &eventjson.Event{Decision: "DENIED", Action: "a.com", AgentID: "b.com", Message: "c.com", Note: "d.com", Rule: "evm.max_transaction_eth"})
+	if text := m.title + m.text(); strings.Contains(text, ".com") || !strings.Contains(text, "evm.max_transaction_eth") {
+		t.Error(text)
 	}
 }
 

@@ -23,7 +23,8 @@ const (
 )
 
 // A streak is the attempts of one receiver that failed since it last accepted something. It is kept in memory: while the service is
-// down nothing is attempted, so a restart begins anew.
+// down nothing is attempted, so a restart begins anew: the log has how often each delivery was attempted, and not by whose fault it failed, nor which were accepted
+// meanwhile.
 type streak struct {
 	since    time.Time // when the first attempt ended that failed by the receiver's fault
 	failures int       // by the receiver's fault
@@ -92,25 +93,32 @@ func (m streaks) accepted(hook ledger.ID, at time.Time, log *slog.Logger) {
 	}
 }
 
-// theirs reports whether an attempt failed by the fault of its receiver: it has answered, or refused the connection, or it has no
-// address. That no answer came in time, that a name server or the network failed, or that no e-mail can be sent, may be the fault
-// of the service or of its machine.
+// theirs reports whether an attempt failed by the fault of its receiver: it has answered, or refused the connection, or taken it and not answered in
+// time, or it has no address. That no connection was made in time, that a name server or the network failed, or that no e-mail can be sent, may be the
+// fault of the service, of its machine or of the operator's mail server, which is not the receiver.
 func (o *outcome) theirs() bool {
 	return o.item.Webhook.Format != ledger.EmailFormat && receiverFault(o.status, o.err)
 }
 
-func receiverFault(status int, err error) bool {
+// isLate reports whether an error says that time was up.
+func isLate(err error) bool {
 	var late net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &late) && late.Timeout()
+}
+
+func receiverFault(status int, err error) bool {
 	var lookUp *net.DNSError
 	var number syscall.Errno
 	switch {
 	case err == nil:
 		return status != 0
-	case errors.Is(err, ErrURL), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, errLate):
+		return true
+	case errors.Is(err, ErrURL), errors.Is(err, context.Canceled):
 		return false
 	case errors.As(err, &lookUp):
 		return lookUp.IsNotFound
-	case errors.As(err, &late) && late.Timeout():
+	case isLate(err):
 		return false
 	case errors.As(err, &number):
 		return number == syscall.ECONNREFUSED || number == syscall.ECONNRESET || number == syscall.EPIPE

@@ -326,7 +326,7 @@ func TestRedirect(t *testing.T) {
 			t.Errorf("%d: %s came, want %s", code, again, first)
 		}
 		none(t, stolen)
-		if err := w.l.RemoveWebhook(t.Context(), ledgertest.ID('k', 1), id, w.now.Load()); err != nil {
+		if err := w.l.RemoveWebhook(t.Context(), ledger.WebhookChange{Key: ledgertest.ID('k', 1), ID: id, At: w.now.Load()}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -547,7 +547,7 @@ func TestRemoved(t *testing.T) {
 	for range perReceiver {
 		take(t, got)
 	}
-	if err := w.l.RemoveWebhook(t.Context(), ledgertest.ID('k', 1), id, w.now.Load()); err != nil {
+	if err := w.l.RemoveWebhook(t.Context(), ledger.WebhookChange{Key: ledgertest.ID('k', 1), ID: id, At: w.now.Load()}); err != nil {
 		t.Fatal(err)
 	}
 	close(leave)

@@ -182,7 +182,7 @@ var (
 
 	RootMutation = denial("SVC_POLICY_VIOLATION_REPOSITORY_ROOT_MUTATION",
 		"a root of the repository itself would change",
-		"Change what is in the repository, never one of its roots.", Never)
+		"Change files in the repository, never one of its roots.", Never)
 
 	GitMetadata = denial("SVC_POLICY_VIOLATION_GIT_METADATA_REQUIRED",
 		"the git operation or its ref updates are missing or unknown",
@@ -394,7 +394,7 @@ var (
 
 	WarrantyStorage = failure(409, "ERROR", "SVC_WARRANTY_STORAGE_FULL",
 		"the policies that were deployed with the key keep as much storage as its plan includes",
-		"Have the plan changed with `bailiff keys set-plan`, or deploy a shorter policy where there is room for one. What is stored is kept for ever.", Mended)
+		"Have the plan changed with `bailiff keys set-plan`, or deploy a shorter policy where there is room for one. Stored policies are kept for ever.", Mended)
 
 	EvaluationBusy = failure(429, "RATE_LIMITED", "SVC_EVALUATION_BUSY",
 		"other requests of the key take long to judge, or too many policies are being loaded",
@@ -409,7 +409,7 @@ var (
 		"Deploy with the trusted shim's activation: `bailiff deploy --activation FILE`.", Never)
 
 	ShimMalformed = failure(409, "ERROR", "SVC_TRUSTED_SHIM_ATTESTATION_MALFORMED",
-		"the activation is no compact JWT, or a claim is missing or of the wrong type",
+		"the activation is not a compact JWT, or a claim is missing or of the wrong type",
 		newShim+" It is a compact JWT with all required claims.", Never)
 
 	ShimUntrusted = failure(409, "ERROR", "SVC_TRUSTED_SHIM_UNTRUSTED",
@@ -474,7 +474,7 @@ var (
 
 	WebhookURL = failure(400, "ERROR", "SVC_WEBHOOK_URL_REFUSED",
 		"the url of the webhook is refused; the message says why",
-		"Register an https URL whose host has public addresses; the message says what is wrong with this one.", Never)
+		"Register an https URL whose host has public addresses; the message names the problem.", Never)
 
 	TooManyWebhooks = failure(409, "ERROR", "SVC_WEBHOOK_LIMIT_REACHED",
 		"the API key has as many webhooks as it may have",

@@ -58,7 +58,7 @@ func checkNonce(text string) (string, string) {
 }
 
 func checkAction(text string) (string, string) {
-	if !madeOf(text, 128, isVisible) {
+	if !IsAction(text) {
 		return "", "must have 1 to 128 characters of printable ASCII, without white space"
 	}
 	return strings.ToLower(text), ""

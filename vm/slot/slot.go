@@ -40,7 +40,7 @@ func At(path string) Row {
 	switch {
 	case !found:
 		return row
-	case row.Field == Metadata && (below == "serverId" || below == "toolName"):
+	case row.Field == Metadata && (below == ServerID || below == ToolName):
 		return mcpParts
 	}
 	return Row{Name: row.Name, Type: row.Type}

@@ -1,20 +1,22 @@
 package backup
 
 import (
-	"bufio"
-	"encoding/binary"
-	"errors"
+	"context"
 	"fmt"
 	"io"
-	"strings"
 	"time"
+
+	"bailiff/cmd/bailiff/client"
+	"bailiff/runtime/ledger/groupfile"
 )
 
-// The files of a backup. The first is
+// The files of a backup. The first is the line
 //
-//	"bailiff backup 1 " time "\n" (length group)*n 0        lengths are 4 bytes, big-endian; the time is RFC 3339
+//	"bailiff backup 1 " time        in RFC 3339
 //
-// with the groups of the log as they were written. The checkpoint is of their end.
+// and then the groups of the log as they were written (package groupfile). Where retention has dropped the oldest groups it is
+// "bailiff backup 2 ", and what the log has in their place comes before the groups: its beginning and its base, each as a part. The
+// checkpoint is of the end of the groups.
 const (
 	logFile        = "log"
 	checkpointFile = "checkpoint"
@@ -23,80 +25,83 @@ const (
 )
 
 const (
-	title         = "bailiff backup 1 "
-	maxTitleBytes = 64
-	maxGroupBytes = 64 << 20 // many times that of the largest group
+	title      = "bailiff backup 1 "
+	titleBegun = "bailiff backup 2 "
 )
 
-// A writer writes the log of a backup.
-type writer struct{ to *bufio.Writer }
-
-func newWriter(to io.Writer, at time.Time) (*writer, error) {
-	w := &writer{bufio.NewWriterSize(to, 1<<20)}
-	_, err := w.to.WriteString(title + at.UTC().Format(time.RFC3339) + "\n")
-	return w, err
+// newWriter begins the log of a backup.
+func newWriter(to io.Writer, title string, at time.Time) (*groupfile.Writer, error) {
+	return groupfile.NewWriter(to, title+at.UTC().Format(time.RFC3339))
 }
 
-// add writes a group.
-func (w *writer) add(group []byte) error {
-	if err := w.length(len(group)); err != nil {
-		return err
-	}
-	_, err := w.to.Write(group)
-	return err
+// A begun is what comes before the groups of a log whose oldest groups were dropped.
+type begun struct {
+	beginning []byte
+	base      io.Reader
 }
 
-// end writes the mark of the end.
-func (w *writer) end() error { return errors.Join(w.length(0), w.to.Flush()) }
-
-func (w *writer) length(n int) error {
-	_, err := w.to.Write(binary.BigEndian.AppendUint32(nil, uint32(n)))
-	return err
-}
-
-// read calls yield with each group of a log, and returns when the backup was taken.
-func read(from io.Reader, yield func(group []byte) error) (taken time.Time, err error) {
-	r := bufio.NewReaderSize(from, 1<<20)
-	line, err := r.ReadSlice('\n')
-	at, found := strings.CutPrefix(strings.TrimSuffix(string(line), "\n"), title)
-	if err != nil || !found || len(line) > maxTitleBytes {
-		return taken, fmt.Errorf("it is not the log of a backup: it does not begin with %q", strings.TrimSpace(title))
+// read calls begin with what comes before the groups, where something does, and yield with each group, and returns when the backup was
+// taken.
+func read(from io.Reader, begin func(begun) error, yield func(group []byte) error) (taken time.Time, err error) {
+	r, found, at, err := groupfile.NewReader(from, title, titleBegun)
+	if err != nil {
+		return taken, fmt.Errorf("it is not the log of a backup: %w", err)
 	}
 	if taken, err = time.Parse(time.RFC3339, at); err != nil {
 		return taken, fmt.Errorf("its first line has no time: %w", err)
 	}
-	var group []byte
-	for {
-		var length [4]byte
-		if _, err := io.ReadFull(r, length[:]); err != nil {
-			return taken, cut(err)
-		}
-		n := binary.BigEndian.Uint32(length[:])
-		switch {
-		case n == 0:
-			if _, err := r.ReadByte(); !errors.Is(err, io.EOF) {
-				return taken, errors.New("something follows its end")
-			}
-			return taken, nil
-		case n > maxGroupBytes:
-			return taken, fmt.Errorf("a group of %d bytes, of at most %d", n, maxGroupBytes)
-		case uint32(cap(group)) < n:
-			group = make([]byte, n)
-		}
-		group = group[:n]
-		if _, err := io.ReadFull(r, group); err != nil {
-			return taken, cut(err)
-		}
-		if err := yield(group); err != nil {
+	if found == titleBegun {
+		if err := readBegun(r, begin); err != nil {
 			return taken, err
 		}
 	}
+	_, err = r.Groups(0, yield)
+	return taken, err
 }
 
-// cut says that a log ends too early.
-func cut(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("it is cut short")
+func readBegun(r *groupfile.Reader, begin func(begun) error) error {
+	part, size, err := r.Part()
+	if err == nil && size > maxBeginning {
+		err = fmt.Errorf("what its log begins with has %d bytes, of at most %d", size, maxBeginning)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	var b begun
+	if b.beginning, err = io.ReadAll(part); err != nil {
+		return err
+	}
+	if b.base, _, err = r.Part(); err != nil {
+		return err
+	}
+	return begin(b)
+}
+
+// maxBeginning bounds a beginning; one has under 6 kB.
+const maxBeginning = 128 << 10
+
+// A baseReader reads the base of a service's log.
+type baseReader struct {
+	ctx   context.Context
+	admin client.Admin
+	of    uint64
+	at    int64
+	rest  []byte
+}
+
+// Read implements io.Reader.
+func (r *baseReader) Read(b []byte) (int, error) {
+	if len(r.rest) == 0 {
+		page, err := r.admin.BackupBase(r.ctx, r.of, r.at)
+		if err != nil {
+			return 0, err
+		}
+		if len(page.Base) == 0 {
+			return 0, io.EOF
+		}
+		r.at, r.rest = r.at+int64(len(page.Base)), page.Base
+	}
+	n := copy(b, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
 }

@@ -1,9 +1,11 @@
 package backup
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,6 +22,7 @@ import (
 	"bailiff/runtime/clock"
 	"bailiff/runtime/events"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/groupfile"
 )
 
 type backupCommand struct {
@@ -92,9 +95,16 @@ func copyLog(ctx context.Context, told *cli.Progress, s *cmdsettings.Settings, a
 		return end, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	w, err := newWriter(file, now)
+	first, err := a.Backup(ctx, 0)
 	if err != nil {
 		return end, err
+	}
+	w, err := begin(ctx, file, now, a, first)
+	if err != nil {
+		return end, err
+	}
+	if first.Begins != 0 {
+		end = *first
 	}
 	for !end.Last {
 		page, err := a.Backup(ctx, end.LSN)
@@ -102,17 +112,17 @@ func copyLog(ctx context.Context, told *cli.Progress, s *cmdsettings.Settings, a
 			return end, err
 		}
 		if len(page.Groups) == 0 && !page.Last {
-			return end, cli.Fail("the service sent no more of its record than up to %d, and says that it goes on; run the command again", end.LSN)
+			return end, cli.Fail("the service sent its record up to entry %d and no further, although the record has more entries; run the command again", end.LSN)
 		}
 		for _, group := range page.Groups {
-			if err := w.add(group); err != nil {
+			if err := w.Add(group); err != nil {
 				return end, err
 			}
 		}
 		end = *page
 		told.Reached("up to record %d", end.LSN)
 	}
-	if err := w.end(); err != nil {
+	if err := w.End(nil); err != nil {
 		return end, err
 	}
 	if err := errors.Join(file.Sync(), reached(backupLog)); err != nil {
@@ -124,6 +134,24 @@ func copyLog(ctx context.Context, told *cli.Progress, s *cmdsettings.Settings, a
 		}
 	}
 	return end, errors.Join(atomicfile.Create(filepath.Join(dir, checkpointFile), []byte(end.Checkpoint)), reached(backupCheckpoint))
+}
+
+// begin begins the file of a log, with what it has in place of groups that were dropped.
+func begin(ctx context.Context, to io.Writer, at time.Time, a client.Admin, first *events.BackupPage) (*groupfile.Writer, error) {
+	if first.Begins == 0 {
+		return newWriter(to, title, at)
+	}
+	w, err := newWriter(to, titleBegun, at)
+	if err != nil {
+		return nil, err
+	}
+	page, err := a.BackupBase(ctx, first.Begins, 0)
+	if err != nil {
+		return nil, err
+	}
+	return w, errors.Join(
+		w.AddPart(bytes.NewReader(page.Beginning), int64(len(page.Beginning))),
+		w.AddPart(&baseReader{ctx: ctx, admin: a, of: first.Begins}, page.Size))
 }
 
 // sign signs the end of the record where no service runs that would.

@@ -34,7 +34,7 @@ func readRecipients(texts []string) (recipients []age.Recipient, err error) {
 	for _, text := range texts {
 		recipient, err := age.ParseRecipients(strings.NewReader(text))
 		if err != nil {
-			return nil, cli.Usage("--with-keys %.80q is no recipient of age; give the one that age-keygen prints, age1…", text)
+			return nil, cli.Usage("--with-keys %.80q is not an age recipient; give the one that age-keygen prints, age1…", text)
 		}
 		recipients = append(recipients, recipient...)
 	}

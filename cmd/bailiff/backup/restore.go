@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	pebbleledger "bailiff/runtime/ledger/pebble"
+	"bailiff/runtime/retention"
 	"bailiff/runtime/system"
 )
 
@@ -46,6 +48,7 @@ Put the signing keys back first, or give --identity. The policy is not put back:
 
 // A filler takes the groups of a backup.
 type filler interface {
+	Begin(beginning []byte, base io.Reader) (ledger.Beginning, error)
 	Add(group []byte) error
 	Head() ledger.Head
 }
@@ -57,15 +60,7 @@ func (c *restoreCommand) Run(std cli.Streams) error {
 		return cli.Usage("%v", err)
 	}
 	if c.Check {
-		nowhere, err := commit.Restore(new(nowhere))
-		if err != nil {
-			return err
-		}
-		taken, err := c.fill(std, s, nowhere)
-		if err == nil {
-			fmt.Fprintf(std.Out, "%s is good: %d records, taken at %s\n", c.Dir, nowhere.Head().LSN, taken.Format(time.RFC3339))
-		}
-		return err
+		return c.check(std, s)
 	}
 	if _, err := os.Lstat(s.LedgerPath()); !errors.Is(err, fs.ErrNotExist) {
 		return cli.Fail("%s is there already; a backup is restored where no data is: move %s away, or set SVC_DATA_DIR", s.LedgerPath(), s.DataDir)
@@ -84,6 +79,21 @@ func (c *restoreCommand) Run(std cli.Streams) error {
 	}
 	c.tell(std, s, v, head.LSN-1)
 	return keepCheckpoint(s, head, v)
+}
+
+// check verifies the backup.
+func (c *restoreCommand) check(std cli.Streams, s *cmdsettings.Settings) error {
+	log := new(nowhere)
+	defer log.Close()
+	filling, err := commit.Restore(log)
+	if err != nil {
+		return err
+	}
+	taken, err := c.fill(std, s, filling)
+	if err == nil {
+		fmt.Fprintf(std.Out, "%s is good: %d records, taken at %s\n", c.Dir, filling.Head().LSN, taken.Format(time.RFC3339))
+	}
+	return err
 }
 
 // keepCheckpoint signs the end of the record, as a service does that has run on it. Without signing keys the first start does.
@@ -135,24 +145,30 @@ func (c *restoreCommand) restore(std cli.Streams, s *cmdsettings.Settings) (v le
 
 // fill adds the groups of the backup, and holds their end against the checkpoint.
 func (c *restoreCommand) fill(std cli.Streams, s *cmdsettings.Settings, into filler) (taken time.Time, err error) {
-	kept, err := c.checkpoint(s)
+	kept, verifier, err := c.checkpoint(s)
 	if err != nil {
 		return taken, err
 	}
 	path := filepath.Join(c.Dir, logFile)
 	file, err := os.Open(path)
 	if err != nil {
-		return taken, cli.Fail("%s is no backup: %v", c.Dir, cli.Unreadable(err))
+		return taken, cli.Fail("%s is not a backup: %v", c.Dir, cli.Unreadable(err))
 	}
 	defer file.Close()
 	told := c.Start(std, "verifying the backup")
-	taken, err = read(file, func(group []byte) error {
+	taken, err = read(file, func(b begun) error {
+		begins, err := into.Begin(b.beginning, b.base)
+		if err == nil && verifier != nil {
+			_, err = retention.VerifyBeginning(begins, verifier)
+		}
+		return err
+	}, func(group []byte) error {
 		told.Reached("up to record %d", into.Head().LSN)
 		return into.Add(group)
 	})
 	switch head := into.Head(); {
 	case err != nil:
-		return taken, cli.Fail("%s: %v; %d records before that are whole; take another backup", path, err, head.LSN)
+		return taken, cli.Fail("%s: %v; %d records before that are intact; take another backup", path, err, head.LSN)
 	case c.NoCheckpoint:
 	case head.LSN != kept.LSN || head.Stream != kept.Stream || head.Hash != kept.Hash:
 		return taken, cli.Fail("%s ends with record %d of the stream %x, and the checkpoint is of %d of %x: records are missing or were exchanged; take another backup",
@@ -161,24 +177,24 @@ func (c *restoreCommand) fill(std cli.Streams, s *cmdsettings.Settings, into fil
 	return taken, nil
 }
 
-// checkpoint reads and verifies the checkpoint of the backup.
-func (c *restoreCommand) checkpoint(s *cmdsettings.Settings) (kept attest.Checkpoint, err error) {
+// checkpoint reads and verifies the checkpoint of the backup, and returns what it was verified by: nil with --no-checkpoint.
+func (c *restoreCommand) checkpoint(s *cmdsettings.Settings) (kept attest.Checkpoint, verifier *attest.CheckpointVerifier, err error) {
 	if c.NoCheckpoint {
-		return kept, nil
+		return kept, nil, nil
 	}
-	verifier, err := c.Verifier(s)
+	verifier, err = c.Verifier(s)
 	if err != nil {
-		return kept, cli.Fail("the checkpoint of the backup can't be verified: %v, put the key file back, or give --identity", err)
+		return kept, nil, cli.Fail("the checkpoint of the backup can't be verified: %v, put the key file back, or give --identity", err)
 	}
 	path := filepath.Join(c.Dir, checkpointFile)
 	text, err := cli.ReadFile(path, attest.MaxCheckpointBytes)
 	if err != nil {
-		return kept, cli.Fail("%s is no backup: %v", c.Dir, err)
+		return kept, nil, cli.Fail("%s is not a backup: %v", c.Dir, err)
 	}
 	if kept, err = verifier.Open(text); err != nil {
-		return kept, cli.Fail("%s: %v", path, err)
+		return kept, nil, cli.Fail("%s: %v", path, err)
 	}
-	return kept, nil
+	return kept, verifier, nil
 }
 
 // tell reports the restoration, and says what to do now.
@@ -193,18 +209,3 @@ func (c *restoreCommand) tell(std cli.Streams, s *cmdsettings.Settings, v ledger
 	}
 	fmt.Fprintln(std.Out, "revocations, suspensions and deployments from after that are lost: start the service, which is frozen, make them again, and then: bailiff thaw --key operator.key")
 }
-
-// nowhere is a log that keeps nothing, for verifying.
-type nowhere struct{}
-
-// Append implements commit.Log.
-func (*nowhere) Append(uint64, []byte) error { return nil }
-
-// Read implements commit.Log.
-func (*nowhere) Read(uint64, func(uint64, []byte) bool) error { return nil }
-
-// Truncate implements commit.Log.
-func (*nowhere) Truncate(uint64) error { return nil }
-
-// Head implements commit.Log.
-func (*nowhere) Head() (uint64, error) { return 0, nil }

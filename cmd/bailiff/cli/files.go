@@ -111,7 +111,7 @@ func ReplaceFile(path string, content []byte) (err error) {
 	}
 	before, statErr := os.Stat(path)
 	if statErr == nil && !before.Mode().IsRegular() {
-		return errors.New("it is no regular file")
+		return errors.New("it is not a regular file")
 	}
 	return atomicfile.Replace(path, content, func(file *os.File) error {
 		if statErr != nil {

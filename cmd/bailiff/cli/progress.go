@@ -16,7 +16,7 @@ const progressAfter = time.Second
 
 // ProgressFlag is what the commands that may take long have in common.
 type ProgressFlag struct {
-	Progress bool `help:"Say on standard error how far it is, also where that is no terminal."`
+	Progress bool `help:"Print progress to standard error, even where that is not a terminal."`
 }
 
 // Start returns what says how far a command is, for a person: on a terminal, or where the flag asks for it. Elsewhere it says nothing.

@@ -59,6 +59,7 @@ type Admin interface {
 	Evidence(ctx context.Context, id, keyID string) (*evidence.Bundle, error)
 	Limits(ctx context.Context, keyID string) (*decision.LimitsView, error)
 	Backup(ctx context.Context, after uint64) (*events.BackupPage, error)
+	BackupBase(ctx context.Context, of uint64, at int64) (*events.BasePage, error)
 	EventsOf(ctx context.Context, keyID string, query events.Query) (*events.Page, error)
 	AllPins(ctx context.Context, query policies.PinQuery) ([]policies.KeyPinView, error)
 	AcceptTool(ctx context.Context, choice policies.PinChoice) (policies.KeyPinView, error)
@@ -230,6 +231,12 @@ func (r *remoteAdmin) Limits(ctx context.Context, keyID string) (*decision.Limit
 func (r *remoteAdmin) Backup(ctx context.Context, after uint64) (*events.BackupPage, error) {
 	page := new(events.BackupPage)
 	return page, r.call(ctx, "GET", "/backup?"+url.Values{"after": {strconv.FormatUint(after, 10)}}.Encode(), nil, page)
+}
+
+// BackupBase asks the service for a part of what its log begins with.
+func (r *remoteAdmin) BackupBase(ctx context.Context, of uint64, at int64) (*events.BasePage, error) {
+	page := new(events.BasePage)
+	return page, r.call(ctx, "GET", "/backup/base?"+url.Values{"of": {strconv.FormatUint(of, 10)}, "at": {strconv.FormatInt(at, 10)}}.Encode(), nil, page)
 }
 
 // Evidence asks the service for the evidence for an event.

@@ -29,7 +29,7 @@ type approversCommand struct {
 	Add     approversAddCommand     `cmd:"" help:"Open an enrolment: a link and a code, with which somebody makes a passkey."`
 	Confirm approversConfirmCommand `cmd:"" help:"Confirm a passkey, and say what it may decide, with the operator's signature."`
 	List    approversListCommand    `cmd:"" help:"List who may decide holds."`
-	Suspend approversSuspendCommand `cmd:"" help:"Keep an approver's passkeys from deciding, with the operator's signature."`
+	Suspend approversSuspendCommand `cmd:"" help:"Stop an approver's passkeys from deciding, with the operator's signature."`
 	Resume  approversResumeCommand  `cmd:"" help:"Let them decide again, with the operator's signature."`
 	Remove  approversRemoveCommand  `cmd:"" help:"Forget an approver's passkeys, with the operator's signature."`
 }
@@ -67,7 +67,7 @@ type approversAddCommand struct {
 
 // Help says how an enrolment goes on.
 func (c *approversAddCommand) Help() string {
-	return `Send the link one way and the code another, so that whoever reads one of them can't use it. Five wrong codes end the link. The browser
+	return `Send the link one way and the code another, so that a person who reads only one of them can't use it. Five wrong codes end the link. The browser
 that makes the passkey shows six words: have the approver read them to you, and confirm with: bailiff approvers confirm NAME
 
 ` + approversHelp
@@ -299,7 +299,7 @@ func (c *approversConfirmCommand) passkey(list *approvals.List) (id, publicKey s
 		switch {
 		case e.Name != c.Name || c.Device != "":
 		case e.Credential == "":
-			return "", "", cli.Fail("%s has made no passkey yet; the link of `bailiff approvers add` does", c.Name)
+			return "", "", cli.Fail("%s has not made a passkey yet: the link that `bailiff approvers add` printed has to be opened first", c.Name)
 		default:
 			return e.Credential, e.PublicKey, nil
 		}
@@ -378,7 +378,7 @@ func (c *approversConfirmCommand) amounts(std cli.Streams) (map[string]string, e
 		}
 		most, err := amount.Parse(text, decimals)
 		if err != nil {
-			return nil, cli.Usage("--most %s=%s is no amount: %v", asset, text, err)
+			return nil, cli.Usage("--most %s=%s is not an amount: %v", asset, text, err)
 		}
 		base[asset] = most.String()
 	}

@@ -82,7 +82,7 @@ func (c *attestVerifyCommand) checkHashes() error {
 	return nil
 }
 
-// bound returns an error unless the claims are those that the flags want (specification, "Authentication", 8).
+// bound returns an error unless the claims are those that the flags want (specification, verification.1).
 func (c *attestVerifyCommand) bound(claims *attest.Claims) error {
 	for _, row := range []struct{ name, want, got string }{
 		{"txCommit", c.Tx, claims.TxCommit},

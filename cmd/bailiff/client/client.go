@@ -35,7 +35,7 @@ type Client struct{ api *api.Client }
 
 // Client returns a client, or says what is missing for one.
 func (f *ApiFlags) Client(std cli.Streams) (*Client, error) {
-	key, err := f.key(std)
+	key, err := f.Key(std)
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +55,8 @@ func (f *ApiFlags) Given() bool {
 	return f.APIKey != "" || f.APIKeyFile != "" || os.Getenv("SVC_API_KEY") != ""
 }
 
-// key is the API key from the flag, the file or the environment, in this order.
-func (f *ApiFlags) key(std cli.Streams) (string, error) {
+// Key is the API key from the flag, the file or the environment, in this order.
+func (f *ApiFlags) Key(std cli.Streams) (string, error) {
 	key := f.APIKey
 	if f.APIKeyFile != "" {
 		if key != "" {

@@ -13,9 +13,9 @@ type Commands struct {
 	Webhooks  webhooksCommand  `cmd:"" help:"Register webhooks, and receive their deliveries."`
 	Events    eventsCommand    `cmd:"" help:"Print the events of an API key, or verify the whole record."`
 	Console   consoleCommand   `cmd:"" help:"Open the console of all keys, which the service that runs here has."`
-	Limits    limitsCommand    `cmd:"" help:"Print what is used and left of each limit of an API key."`
+	Limits    limitsCommand    `cmd:"" help:"Print the use of each limit of an API key, and how much is left."`
 	Send      sendCommand      `cmd:"" help:"Authorize a signed transaction and submit it."`
 	Attest    attestCommand    `cmd:"" help:"Work with attestations."`
-	MCPProxy  mcpProxyCommand  `cmd:"" name:"mcp-proxy" help:"Stand between an MCP client and a server, and let through what the policy allows."`
+	MCPProxy  mcpProxyCommand  `cmd:"" name:"mcp-proxy" help:"Run a proxy between an MCP client and a server that lets through the calls which the policy allows."`
 	MCP       mcpCommand       `cmd:"" name:"mcp" help:"Look at the tools that mcp-proxy has pinned, and accept those that changed."`
 }

@@ -85,7 +85,7 @@ func (c *deployCommand) Run(std cli.Streams) error {
 func (c *deployCommand) report(std cli.Streams, raw json.RawMessage, hash string) error {
 	var answer deployed
 	if err := json.Unmarshal(raw, &answer); err != nil || answer.PolicyHash != hash {
-		return cli.Fail("the service says that it deployed the policy %.64q, and what was sent is %s", answer.PolicyHash, hash)
+		return cli.Fail("the service says that it deployed the policy %.64q, but the policy that was sent is %s", answer.PolicyHash, hash)
 	}
 	if c.JSON {
 		return cli.PrintJSON(std.Out, raw)

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"os"
 	"os/signal"
@@ -21,6 +22,7 @@ import (
 type eventsCommand struct {
 	List   eventsListCommand   `cmd:"" default:"withargs" help:"Print events (the default)."`
 	Verify eventsVerifyCommand `cmd:"" help:"Verify the whole record against a signed checkpoint, without a service."`
+	Read   eventsReadCommand   `cmd:"" help:"Print the events in files that retention has exported."`
 
 	Export       eventsExportCommand       `cmd:"" help:"Export the evidence for one event, as a bundle that proves it without the service."`
 	VerifyBundle eventsVerifyBundleCommand `cmd:"" name:"verify-bundle" help:"Verify the evidence for one event, without a service."`
@@ -53,6 +55,8 @@ type EventsPage struct {
 	Events []json.RawMessage `json:"events"`
 	Next   string            `json:"next"`
 	More   bool              `json:"more"`
+	// Dropped is the place up to which retention has dropped events that were asked for.
+	Dropped uint64 `json:"dropped"`
 }
 
 // leastEvery is how often the service is asked for new events at most.
@@ -82,7 +86,7 @@ func (c *eventsListCommand) Run(std cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	return c.show(ctx, c.printer(std.Out), query, func(ctx context.Context, query events.Query) (page EventsPage, err error) {
+	return c.show(ctx, std, query, func(ctx context.Context, query events.Query) (page EventsPage, err error) {
 		err = service.Call(ctx, "GET", "/v1/events?"+EncodeQuery(query).Encode(), nil, &page)
 		return page, err
 	})
@@ -94,12 +98,12 @@ func (c *eventsListCommand) runLocal(ctx context.Context, std cli.Streams, query
 		if _, remote := a.(*remoteAdmin); c.Follow && !remote {
 			return cli.Fail("no service runs on this data, so nothing will happen; leave --follow out")
 		}
-		return c.show(ctx, c.printer(std.Out), query, func(ctx context.Context, query events.Query) (EventsPage, error) {
+		return c.show(ctx, std, query, func(ctx context.Context, query events.Query) (EventsPage, error) {
 			view, err := a.EventsOf(ctx, c.KeyID, query)
 			if err != nil {
 				return EventsPage{}, err
 			}
-			page := EventsPage{Next: view.Next, More: view.More}
+			page := EventsPage{Next: view.Next, More: view.More, Dropped: view.Dropped}
 			for i := range view.Events {
 				raw, err := json.Marshal(&view.Events[i])
 				if err != nil {
@@ -113,11 +117,15 @@ func (c *eventsListCommand) runLocal(ctx context.Context, std cli.Streams, query
 }
 
 // show prints pages until there are no more or, where they are followed, a signal comes.
-func (c *eventsListCommand) show(ctx context.Context, print eventPrinter, query events.Query, fetch pager) error {
+func (c *eventsListCommand) show(ctx context.Context, std cli.Streams, query events.Query, fetch pager) error {
+	print := printer(std.Out, c.JSON, c.CSV)
 	for {
 		page, err := fetch(ctx, query)
 		if err != nil {
 			return ended(ctx, err)
+		}
+		if page.Dropped != 0 {
+			fmt.Fprintf(std.Err, "events up to record %d were exported and dropped by retention; bailiff events read prints exported files\n", page.Dropped)
 		}
 		for _, event := range page.Events {
 			if err := print(event); err != nil {

@@ -24,7 +24,7 @@ func (c *eventsExportCommand) Help() string {
 	return `A bundle proves one event without the service: the groups of the log that have its record, up to a checkpoint that is signed now,
 the policy that judged, the operator's resolution where one decided, and the key sets. It comes from the service that runs on
 SVC_DATA_DIR (default: data). Groups are whole, so that they contain records of other keys as well: give a bundle only to those who
-may see these. What is exported has been verified.`
+may see these. The command verifies a bundle before it writes it.`
 }
 
 // Run exports a bundle.

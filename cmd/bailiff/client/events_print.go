@@ -18,11 +18,11 @@ import (
 type eventPrinter func(raw json.RawMessage) error
 
 // printer returns what prints events in the form that the flags name.
-func (c *eventsListCommand) printer(w io.Writer) eventPrinter {
+func printer(w io.Writer, asJSON, asCSV bool) eventPrinter {
 	switch {
-	case c.JSON:
+	case asJSON:
 		return func(raw json.RawMessage) error { return printLine(w, string(raw)) }
-	case c.CSV:
+	case asCSV:
 		return csvPrinter(w)
 	}
 	return func(raw json.RawMessage) error {

@@ -41,7 +41,7 @@ func TestPrintEvents(t *testing.T) {
 		{eventsListCommand{JSON: true}, []string{`"matchedRule":"tool_calls.allowed"`, `"subject":{"amount":"0.5","unit":"ETH","path":"/srv","furtherPaths":2,`}},
 	} {
 		var out bytes.Buffer
-		if err := row.command.printer(&out)(printedEvent(t)); err != nil {
+		if err := printer(&out, row.command.JSON, row.command.CSV)(printedEvent(t)); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range row.want {
@@ -50,7 +50,7 @@ func TestPrintEvents(t *testing.T) {
 			}
 		}
 	}
-	if err := (&eventsListCommand{}).printer(new(bytes.Buffer))(json.RawMessage("[]")); err == nil {
+	if err := printer(new(bytes.Buffer), false, false)(json.RawMessage("[]")); err == nil {
 		t.Error("a list is printed as an event")
 	}
 }
@@ -59,7 +59,7 @@ func TestPrintEvents(t *testing.T) {
 // names of the JSON form.
 func TestPrintCSV(t *testing.T) {
 	var out bytes.Buffer
-	print := (&eventsListCommand{CSV: true}).printer(&out)
+	print := printer(&out, false, true)
 	for range 2 {
 		if err := print(printedEvent(t)); err != nil {
 			t.Fatal(err)
@@ -100,7 +100,7 @@ func TestPrintCSV(t *testing.T) {
 	}
 	for _, heading := range rows[0] {
 		if !known[heading] {
-			t.Errorf("the column %s is no member of an event", heading)
+			t.Errorf("the column %s is not a member of an event", heading)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	pebbleledger "bailiff/runtime/ledger/pebble"
-	"bailiff/runtime/ledger/state"
+	"bailiff/runtime/retention"
 )
 
 // CheckpointKeys say by which keys a checkpoint is verified: the service's own, unless two documents are given.
@@ -26,10 +26,12 @@ type CheckpointKeys struct {
 }
 
 type eventsVerifyCommand struct {
-	Checkpoint string `help:"The signed checkpoint; without it the one in SVC_DATA_DIR, which whoever changed the record could have changed back to an older one." placeholder:"FILE"`
+	Files      []string `arg:"" optional:"" help:"Exported files to verify by themselves, instead of the record." type:"path"`
+	Exported   string   `help:"The folder of the exported files that lead to where the record begins, instead of SVC_EVENT_EXPORT." placeholder:"DIR" type:"path"`
+	Checkpoint string   `help:"The signed checkpoint; without it the one in SVC_DATA_DIR, which an attacker who changed the record could have replaced by an older one." placeholder:"FILE"`
 	CheckpointKeys
 	cli.ProgressFlag
-	NoCheckpoint bool     `help:"Verify the chain alone; what was cut off at its end is not found then."`
+	NoCheckpoint bool     `help:"Verify the chain alone, without a checkpoint: truncation at its end is not found then."`
 	Approvals    bool     `help:"Verify also each decision by passkey, and what the operator has signed about approvers."`
 	OperatorKeys []string `name:"operator-key" help:"A further operator's public key whose statements about approvers count, beside SVC_OPERATOR_PUBLIC_KEY." placeholder:"KEY"`
 	PublicURLs   []string `name:"public-url" help:"A further address at which browsers have reached the service, beside SVC_PUBLIC_URL." placeholder:"URL"`
@@ -39,7 +41,10 @@ type eventsVerifyCommand struct {
 func (c *eventsVerifyCommand) Help() string {
 	return `Reads every record below SVC_DATA_DIR (default: data), which no service may have open: stop it, or verify a copy.
 Edits, gaps and exchanged records break the chain of hashes; a signed checkpoint that was kept elsewhere shows also
-whether records were cut off, or the whole chain made anew. Nothing is changed.`
+whether records were cut off, or the whole chain made anew. Nothing is changed.
+
+Where retention has dropped the oldest records, the state that the record begins with has to be the one that the service has
+signed, and exported files are verified as far as they are there.`
 }
 
 // Run verifies the chain and holds it against the checkpoint.
@@ -48,10 +53,13 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 	if err != nil {
 		return cli.Usage("%v", err)
 	}
+	if len(c.Files) > 0 {
+		return c.verifyFiles(std, s)
+	}
 	if DialAdmin(s.AdminSocket()) != nil {
 		return cli.Fail("a service runs on %s; stop it first, or verify a copy of its data", s.DataDir)
 	}
-	kept, err := c.checkpoint(s)
+	kept, verifier, err := c.checkpoint(s)
 	if err != nil {
 		return err
 	}
@@ -66,20 +74,34 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 	case cli.OfTheSystem(err):
 		return cli.Fail("the record can't be read, so nothing is known of it: %v; run this as the owner of the data, or on a copy that can be written to", err)
 	case err != nil:
-		return cli.Fail("the record is NOT what was written: %v (%d records before that are whole)", err, chain.Head.LSN)
+		return cli.Fail("the record was CHANGED: %v (the %d records before that are intact)", err, chain.Head.LSN)
+	}
+	lead, err := c.readExported(s, verifier, &chain, kept.LSN)
+	if err != nil {
+		return err
 	}
 	if err := Fits(chain, kept, c.NoCheckpoint); err != nil {
 		return err
 	}
 	if chain.SnapshotChanged {
-		return cli.Fail("the snapshot was CHANGED: the record is whole, and comes to something else; remove %s, which the service makes anew, "+
+		return cli.Fail("the snapshot was CHANGED: it differs from the record, which is intact; remove %s, which the service makes anew, "+
 			"and find out who changed it: limits may have been exceeded since", pebbleledger.SnapshotPath(s.LedgerPath()))
 	}
 	if chain.IndexChanged {
-		return cli.Fail("the index of keys was CHANGED: the record is whole, and comes to something else; remove %s, which the service makes anew, "+
+		return cli.Fail("the index of keys was CHANGED: it differs from the record, which is intact; remove %s, which the service makes anew, "+
 			"and find out who changed it: pages of a key's events may have missed some since", pebbleledger.IndexPath(s.LedgerPath()))
 	}
+	c.tell(std, &chain, kept, lead)
+	if c.Approvals {
+		return c.verifyApprovals(std, s, lead)
+	}
+	return nil
+}
+
+// tell says how much was verified, and against what.
+func (c *eventsVerifyCommand) tell(std cli.Streams, chain *pebbleledger.Chain, kept attest.Checkpoint, lead []retention.File) {
 	fmt.Fprintf(std.Out, "verified: %d records in %d groups, stream %x, head %x\n", chain.Records, chain.Groups, chain.Head.Stream, chain.Head.Hash)
+	tellBeginning(std, chain.Begins, lead)
 	if chain.Torn {
 		fmt.Fprintln(std.Out, "behind them is an unfinished group, as a crash leaves one; it was never acknowledged")
 	}
@@ -92,14 +114,10 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 	if !c.NoCheckpoint {
 		fmt.Fprintf(std.Out, "the checkpoint of %s at record %d fits; %d records came after it\n", kept.At.Format(time.RFC3339), kept.LSN, chain.Head.LSN-kept.LSN)
 	}
-	if c.Approvals {
-		return c.verifyApprovals(std, s)
-	}
-	return nil
 }
 
 // verifyApprovals verifies the decisions by passkey.
-func (c *eventsVerifyCommand) verifyApprovals(std cli.Streams, s *cmdsettings.Settings) error {
+func (c *eventsVerifyCommand) verifyApprovals(std cli.Streams, s *cmdsettings.Settings, lead []retention.File) error {
 	checker := approvals.Checker{PublicURLs: c.PublicURLs, Environment: s.Environment, Issuer: string(s.Issuer)}
 	if s.PublicURL != "" {
 		checker.PublicURLs = append(checker.PublicURLs, string(s.PublicURL))
@@ -114,16 +132,15 @@ func (c *eventsVerifyCommand) verifyApprovals(std cli.Streams, s *cmdsettings.Se
 		}
 		checker.Operators = append(checker.Operators, [32]byte(key))
 	}
-	var record state.Record
-	err := pebbleledger.Records(s.LedgerPath(), pebbleledger.Options{AdminSocket: s.AdminSocket()}, func(lsn uint64, text string) error {
-		if err := record.Decode(text); err != nil {
-			return err
-		}
-		event := record.View(lsn)
-		return checker.Next(&event)
-	})
+	err := checkRecords(s, &checker, lead)
 	if err != nil && !errors.Is(err, commit.ErrUnfinished) {
 		return cli.Fail("approvals are NOT as they were signed: %v", err)
+	}
+	if err := checker.End(); err != nil {
+		return cli.Fail("approvals are NOT as they were signed: %v", err)
+	}
+	if checker.Rotations > 0 {
+		fmt.Fprintf(std.Out, "the operator's key was replaced %d times, as the record says\n", checker.Rotations)
 	}
 	_, err = fmt.Fprintf(std.Out, "approvals: %d statements about approvers and %d decisions by passkey verify\n", checker.Statements, checker.Decisions)
 	return err
@@ -134,6 +151,8 @@ func Fits(chain pebbleledger.Chain, kept attest.Checkpoint, alone bool) error {
 	switch {
 	case alone:
 		return nil
+	case kept.LSN < chain.Begins.After.LSN && !chain.Ends:
+		return cli.Fail("the checkpoint of %s is of record %d, and the record begins at %d: give the files that retention has exported before, with --exported", kept.At.Format(time.RFC3339), kept.LSN, chain.Begins.After.LSN+1)
 	case chain.Head.LSN < kept.LSN:
 		return cli.Fail("records are MISSING: the chain ends at %d, and the checkpoint of %s is of %d", chain.Head.LSN, kept.At.Format(time.RFC3339), kept.LSN)
 	case !slices.Contains(chain.Streams, kept.Stream):
@@ -144,14 +163,13 @@ func Fits(chain pebbleledger.Chain, kept attest.Checkpoint, alone bool) error {
 	return nil
 }
 
-// checkpoint reads and verifies the checkpoint.
-func (c *eventsVerifyCommand) checkpoint(s *cmdsettings.Settings) (attest.Checkpoint, error) {
+// checkpoint reads and verifies the checkpoint, and returns what it was verified by: nil with --no-checkpoint.
+func (c *eventsVerifyCommand) checkpoint(s *cmdsettings.Settings) (kept attest.Checkpoint, verifier *attest.CheckpointVerifier, err error) {
 	if c.NoCheckpoint {
-		return attest.Checkpoint{}, nil
+		return kept, nil, nil
 	}
-	verifier, err := c.Verifier(s)
-	if err != nil {
-		return attest.Checkpoint{}, err
+	if verifier, err = c.Verifier(s); err != nil {
+		return kept, nil, err
 	}
 	path := c.Checkpoint
 	if path == "" {
@@ -159,13 +177,12 @@ func (c *eventsVerifyCommand) checkpoint(s *cmdsettings.Settings) (attest.Checkp
 	}
 	text, err := cli.ReadFile(path, attest.MaxCheckpointBytes)
 	if err != nil {
-		return attest.Checkpoint{}, err
+		return kept, nil, err
 	}
-	kept, err := verifier.Open(text)
-	if err != nil {
-		return kept, cli.Fail("%s: %v", path, err)
+	if kept, err = verifier.Open(text); err != nil {
+		return kept, nil, cli.Fail("%s: %v", path, err)
 	}
-	return kept, nil
+	return kept, verifier, nil
 }
 
 // Verifier has the service's own keys, or those of the two documents.

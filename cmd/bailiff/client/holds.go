@@ -71,7 +71,7 @@ type holdAnswer struct {
 	Others     int             `json:"others"`
 	Waiting    int             `json:"waiting"`
 	Line       int             `json:"line"`
-	Left       []string        `json:"left"`
+	Summary    string          `json:"summary"`
 }
 
 // holdRoute is the route of one hold.
@@ -251,34 +251,46 @@ func (c *resolveFlags) resolve(std cli.Streams, decision, question string) error
 	})
 }
 
-// showHold prints the intent that waits, its amounts for people, who asks, which rule, and until when.
+// showHold prints the intent that waits, and what else a person decides by: the summary that approvers are shown where the service that
+// runs gives it.
 func showHold(w io.Writer, hold *holdAnswer, program *vm.Program, now time.Time) error {
 	if err := showIntent(w, hold.Intent); err != nil {
 		return err
 	}
-	if err := showAmounts(w, hold, program); err != nil {
-		return err
+	lines := ownLines(hold)
+	if hold.Summary != "" {
+		lines = strings.Split(hold.Summary, "\n")
+	}
+	if hold.Summary == "" || program != nil {
+		if err := showAmounts(w, hold, program); err != nil {
+			return err
+		}
 	}
 	expires := time.Unix(hold.ExpiresAt, 0).UTC()
-	lines := []string{
-		"agent: " + hold.AgentID,
-		"rule: " + hold.PolicyRule,
-		"expires: in " + expires.Sub(now).Round(time.Second).String() + ", at " + expires.Format(time.RFC3339),
-	}
-	if hold.Line > 0 {
-		lines[1] += fmt.Sprintf(", line %d of the policy", hold.Line)
-	}
-	if hold.Entry != "" {
-		lines[1] += ", because of " + hold.Entry
-	}
-	lines = append(append(lines, "policy: "+hold.PolicyHash), hold.Left...)
+	lines = append(lines, "time left: "+expires.Sub(now).Round(time.Second).String()+", until "+expires.Format(time.RFC3339))
 	if hold.Waiting > 0 {
-		lines = append(lines, "key: "+hold.KeyID, fmt.Sprintf("waiting: %d in all, %d more of this agent", hold.Waiting, hold.Others))
+		lines = append(lines, fmt.Sprintf("waiting: %d in all, %d more of this agent", hold.Waiting, hold.Others))
 	}
 	for _, line := range lines {
 		fmt.Fprintln(w, strings.Map(cli.OneLine, line))
 	}
 	return nil
+}
+
+// ownLines is who asks, and which rule holds it, where there is no summary.
+func ownLines(hold *holdAnswer) []string {
+	rule := "rule: " + hold.PolicyRule
+	if hold.Line > 0 {
+		rule += fmt.Sprintf(", line %d of the policy", hold.Line)
+	}
+	if hold.Entry != "" {
+		rule += ", because of " + hold.Entry
+	}
+	lines := []string{"agent: " + hold.AgentID, rule, "policy: " + hold.PolicyHash}
+	if hold.KeyID != "" {
+		lines = append(lines, "API key: "+hold.KeyID)
+	}
+	return lines
 }
 
 // showAmounts prints a hold's amounts in the units that people use. The decimals of tokens are from the operator's copy of

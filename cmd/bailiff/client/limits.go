@@ -19,7 +19,7 @@ type limitsCommand struct {
 
 // Help says what is shown.
 func (c *limitsCommand) Help() string {
-	return `What the next decision will find: for each rule of the key's policy that counts, what is used, what is left, and when that
+	return `What the next decision will find: for each limit of the key's policy, how much is used, how much is left, and when it
 starts from zero again. A limit that counts tasks or other values apart has a line for each that is in use, most used first, at most
 100. With an API key, that key's limits, from the service at --url; else those of KEY, from the service that runs on SVC_DATA_DIR.`
 }

@@ -127,7 +127,7 @@ func (c *mcpAcceptCommand) Run(std cli.Streams) error {
 			return cli.Usage("the tool %q has not changed", c.Tool)
 		case c.SHA256 == "":
 			fmt.Fprintf(std.Out, "accepted:\n%s\nshown since %s:\n%s\n", indented(pin.Definition), pin.Changed.SeenAt.Format(time.RFC3339), indented(pin.ChangedDefinition))
-			return &cli.Exit{Code: cli.ExitFailed, Plain: true, Message: "nothing was accepted; to accept what is shown since: bailiff mcp accept --key " + pin.KeyID + " --server " + c.Server + " --sha256 " + pin.Changed.SHA256 + " " + quoted(c.Tool)}
+			return &cli.Exit{Code: cli.ExitFailed, Plain: true, Message: "nothing was accepted; to accept the definition that is shown: bailiff mcp accept --key " + pin.KeyID + " --server " + c.Server + " --sha256 " + pin.Changed.SHA256 + " " + quoted(c.Tool)}
 		case c.SHA256 != pin.SHA256 && (pin.Changed == nil || c.SHA256 != pin.Changed.SHA256):
 			return cli.Fail("the tool %q has another definition by now; look at it once more: bailiff mcp accept --server %s %s", c.Tool, c.Server, quoted(c.Tool))
 		}

@@ -92,7 +92,7 @@ func (c *mcpProxyCommand) guard(ctx context.Context, std cli.Streams) (*mcpproxy
 	if err != nil {
 		return nil, err
 	}
-	key, err := c.key(std)
+	key, err := c.Key(std)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ type operatorRotateCommand struct {
 
 // Help says what a rotation changes.
 func (c *operatorRotateCommand) Help() string {
-	return `Policies that are deployed stay valid, and so do approvers. What is deployed, resolved, stated, thawed or resumed from then on takes
+	return `Policies that are deployed stay valid, and so do approvers. From then on, deployments, approvals and statements, and thawing or resuming, take
 the new key; API keys that are pinned to the old one follow. When the command returns, it is durable and in force, and it stays so across
 restarts. Set SVC_OPERATOR_PUBLIC_KEY to the new key afterwards.
 

@@ -14,6 +14,7 @@ import (
 // Command examines a service and prints its findings.
 type Command struct {
 	JSON bool `name:"json" help:"Print JSON."`
+	cli.ProgressFlag
 }
 
 // Help says what is looked at.
@@ -41,7 +42,8 @@ type Finding struct {
 type Patient struct {
 	settings *cmdsettings.Settings
 	Clock    clock.Clock
-	running  bool // a service runs on the data folder
+	running  bool                 // a service runs on the data folder
+	working  func() (done func()) // says how long the record is verified, until it is done
 	Findings []Finding
 }
 
@@ -52,7 +54,7 @@ func (p *Patient) Add(verdict, about, format string, arguments ...any) {
 
 // Run examines everything and prints what was found.
 func (c *Command) Run(std cli.Streams) error {
-	p := &Patient{Clock: clock.System()}
+	p := &Patient{Clock: clock.System(), working: func() func() { return c.Start(std, "verifying the record").Working() }}
 	s, err := cmdsettings.Load(os.Environ())
 	if err != nil {
 		p.Add(Trouble, "settings", "%v", err)
@@ -60,14 +62,14 @@ func (c *Command) Run(std cli.Streams) error {
 	}
 	p.settings = s
 	for _, name := range cmdsettings.Unknown(os.Environ()) {
-		p.Add(Doubt, "settings", "%s is no setting and is ignored; bailiff serve --help lists them", name)
+		p.Add(Doubt, "settings", "%s is not a setting and is ignored; bailiff serve --help lists them", name)
 	}
 	if remote := client.DialAdmin(s.AdminSocket()); remote != nil {
 		p.running = true
 		p.examineHalt(remote)
 	}
 	for _, examine := range []func(){
-		p.examineHosting, p.examineData, p.examineDisk, p.examineKeys, p.examineClock, p.examineAddresses, p.examineCertificates, p.examineRecord,
+		p.examineHosting, p.examineData, p.examineRetention, p.examineDisk, p.examineKeys, p.examineClock, p.examineAddresses, p.examineCertificates, p.examineRecord,
 	} {
 		examine()
 	}

@@ -92,7 +92,9 @@ func (p *Patient) examineRecord() {
 		p.Add(Trouble, "record", "%s: %v; hold the record against one that you kept: bailiff events verify --checkpoint FILE", s.CheckpointPath(), err)
 		return
 	}
+	done := p.working()
 	chain, err := pebbleledger.VerifyChain(s.LedgerPath(), pebbleledger.Options{AdminSocket: s.AdminSocket()}, kept.LSN)
+	done()
 	if err == nil {
 		err = client.Fits(chain, kept, alone)
 	}

@@ -18,6 +18,7 @@ import (
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
+	"bailiff/runtime/retention"
 )
 
 // examineHosting looks at the mode and, self-hosted, at the policy.
@@ -78,7 +79,7 @@ func (p *Patient) examineData() {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !cli.IsMissing(dir):
-		p.Add(Trouble, "data", "%s is a link to what is not there; make that, or mount it", dir)
+		p.Add(Trouble, "data", "%s is a link whose target does not exist; make the target, or mount it", dir)
 		return
 	case errors.Is(err, fs.ErrNotExist):
 		p.Add(Doubt, "data", "%s is not there; the first start makes it, or set SVC_DATA_DIR to where the data is", dir)
@@ -87,7 +88,7 @@ func (p *Patient) examineData() {
 		p.Add(Trouble, "data", "%v", err)
 		return
 	case !info.IsDir():
-		p.Add(Trouble, "data", "%s is no folder; set SVC_DATA_DIR to one", dir)
+		p.Add(Trouble, "data", "%s is not a folder; set SVC_DATA_DIR to a folder", dir)
 		return
 	}
 	before := len(p.Findings)
@@ -105,6 +106,36 @@ func (p *Patient) examineData() {
 	if before == len(p.Findings) {
 		p.Add(Sound, "data", "%s, yours alone", dir)
 	}
+}
+
+// examineRetention looks at the folder of exported events.
+func (p *Patient) examineRetention() {
+	s := p.settings
+	if s.EventRetention == 0 {
+		return
+	}
+	info, err := os.Stat(s.EventExport)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		p.Add(Doubt, "retention", "%s is not there (SVC_EVENT_EXPORT); the first export makes it, where the service may", s.EventExport)
+		return
+	case err != nil:
+		p.Add(Trouble, "retention", "SVC_EVENT_EXPORT: %v", err)
+		return
+	case !info.IsDir():
+		p.Add(Trouble, "retention", "%s is no folder (SVC_EVENT_EXPORT)", s.EventExport)
+		return
+	}
+	if err := syscall.Access(s.EventExport, 0x2|0x1); err != nil {
+		p.Add(Trouble, "retention", "%s can't be written to (SVC_EVENT_EXPORT): %v; events stay in the record until it can", s.EventExport, err)
+		return
+	}
+	files, err := retention.Folder(s.EventExport)
+	if err != nil {
+		p.Add(Trouble, "retention", "SVC_EVENT_EXPORT: %v", err)
+		return
+	}
+	p.Add(Sound, "retention", "events older than %s go to %s (exported files: %d)", s.EventRetention, s.EventExport, len(files))
 }
 
 // examineFolder looks at the data folder itself.
@@ -192,7 +223,7 @@ func (p *Patient) examineAddresses() {
 		p.Add(Doubt, "addresses", "SVC_ADMIN_LISTEN is %s: metrics are open to the network, and ask for no key; let only your monitoring reach it", address)
 	}
 	if address := s.PprofListen.Address; address != "" && !address.Local() {
-		p.Add(Doubt, "addresses", "SVC_PPROF_LISTEN is %s: profiles show what is in memory, API keys included, to everyone who reaches it; use 127.0.0.1", address)
+		p.Add(Doubt, "addresses", "SVC_PPROF_LISTEN is %s: profiles show the memory of the service, API keys included, to everyone who can connect; use 127.0.0.1", address)
 	}
 	if !s.Listen.Local() && s.TLSCert == "" {
 		p.Add(Doubt, "addresses", "SVC_LISTEN is %s: API keys travel in the open unless something in front speaks TLS; SVC_TLS_CERT and SVC_TLS_KEY set TLS up", s.Listen)
@@ -245,9 +276,9 @@ func (p *Patient) examineAddress(name, address string) net.Listener {
 		p.Add(Sound, "addresses", "%s is free (%s)", address, name)
 		return listener
 	case name == "SVC_ADMIN_LISTEN" && serve.DoesWithout(address, err):
-		p.Add(Doubt, "addresses", "%s: %v; no metrics are served then: stop what has it, or set another, or off", name, err)
+		p.Add(Doubt, "addresses", "%s: %v; the service would have no metrics: stop the program that uses the address, set another one, or set off", name, err)
 	default:
-		p.Add(Trouble, "addresses", "%s: %v; stop what has it, or set another", name, err)
+		p.Add(Trouble, "addresses", "%s: %v; stop the program that uses the address, or set another one", name, err)
 	}
 	return nil
 }

@@ -2,5 +2,5 @@ package hook
 
 // Commands are the commands for coding agents. Their doc texts are the help.
 type Commands struct {
-	Hook hookCommand `cmd:"" help:"Stand between a coding agent and its tools."`
+	Hook hookCommand `cmd:"" help:"Run between a coding agent and its tools."`
 }

@@ -26,7 +26,7 @@ type Flags struct {
 	Framework   string        `env:"SVC_FRAMEWORK" help:"The framework (default agent-hooks)." placeholder:"NAME"`
 	FailMode    string        `name:"fail-mode" env:"SVC_FAIL_MODE" help:"What happens while the service cannot be reached: closed denies, open lets calls run and says so (default open)." placeholder:"MODE"`
 	TaskID      string        `name:"task-id" help:"The task of all calls, in place of the session that the host names." placeholder:"ID"`
-	SendContent bool          `name:"send-content" help:"Send what is written to files, up to 64 KiB a call; calls that write more are denied."`
+	SendContent bool          `name:"send-content" help:"Send the content of files that a call writes, up to 64 KiB a call; calls that write more are denied."`
 	Wait        time.Duration `help:"Wait for so long for a person to resolve a hold." placeholder:"DURATION"`
 	HostTimeout time.Duration `name:"host-timeout" help:"After how long the host stops the hook, where its settings say so." placeholder:"DURATION"`
 	Log         string        `help:"File for what the service has no record of: calls that ran without it, and denials without its word (default: bailiff/hook.log in your state folder)." placeholder:"FILE"`
@@ -45,7 +45,7 @@ type hookConfig struct {
 	open bool
 }
 
-// What is configured where nothing says otherwise (specification, "Client hook adapter contract").
+// What is configured where nothing says otherwise (specification, hook-adapter.4).
 const (
 	defaultAgentID   = "agent"
 	defaultFramework = "agent-hooks"

@@ -48,10 +48,10 @@ func (c *hookDoctorCommand) Run(std cli.Streams) error {
 		return err
 	}
 	if c.As != "" && os.Geteuid() != 0 {
-		return cli.Usage("--as %s: only root can look with the eyes of another user", c.As)
+		return cli.Usage("--as %s: only root can check as another user; run the command with sudo, or leave --as out", c.As)
 	}
 	if c.As == "" && os.Geteuid() == 0 {
-		return cli.Usage("root can do everything, so this would say nothing about the agent; name the agent's user with --as USER")
+		return cli.Usage("root may read and write every file, so checking as root says nothing about the agent; name the agent's user with --as USER")
 	}
 	p := &doctor.Patient{Clock: clock.System()}
 	eyes, err := eyesOf(c.As)

@@ -47,7 +47,7 @@ func TestUses(t *testing.T) {
 // which only owners may rename.
 func TestOtherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can look with the eyes of another user")
+		t.Skip("only root can check as another user")
 	}
 	e, err := eyesOf("nobody")
 	if err != nil {

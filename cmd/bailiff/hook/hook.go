@@ -97,7 +97,7 @@ func (f *Flags) deadlines(host *hook.Host) (total, asking time.Duration, err err
 		timeout = shortestTimeout(host)
 	}
 	if timeout < time.Second || f.Wait < 0 {
-		return usual, usual, cli.Usage("--host-timeout %v and --wait %v: a host waits for a second at least, and nobody for less than nothing", timeout, f.Wait)
+		return usual, usual, cli.Usage("--host-timeout is %v and --wait is %v: --host-timeout must be at least 1s, and --wait must not be negative", timeout, f.Wait)
 	}
 	if timeout-f.Wait < time.Second {
 		return usual, usual, cli.Usage("--wait %v is too long for a host that stops the hook after %v; give the host a timeout of %v, and say so with --host-timeout", f.Wait, timeout, f.Wait+30*time.Second)

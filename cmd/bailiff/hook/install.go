@@ -18,7 +18,7 @@ import (
 
 	"bailiff/cmd/bailiff/cli"
 	cmdclient "bailiff/cmd/bailiff/client"
-	"bailiff/compiler/frame"
+	"bailiff/compiler/sections"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/hook/setup"
 )
@@ -455,7 +455,7 @@ func (c *hookInstallCommand) report(std cli.Streams, one *change, made *installa
 	if host.Todo != "" {
 		steps = append(steps, host.Todo)
 	}
-	if made.budget != "" && made.budget != frame.SpendCounter && !host.Transcript {
+	if made.budget != "" && made.budget != sections.KeySpend.Rule && !host.Transcript {
 		steps = append(steps, fmt.Sprintf("the policy has %s, and %s has no transcript from which the adapter could read what the model used: its calls are denied with SVC_MODEL_USAGE_UNAVAILABLE; give this key a policy without that limit", made.budget, host.Name))
 	}
 	if c.HTTP {

@@ -16,9 +16,10 @@ import (
 
 	"bailiff/cmd/bailiff/cli"
 	cmdclient "bailiff/cmd/bailiff/client"
-	"bailiff/compiler/frame"
+	"bailiff/compiler/sections"
 	"bailiff/runtime/hook/setup"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
 )
 
 // scopeProbes find out what an API key may do. No route tells that, so it is tried, by requests that change nothing with any key: a key without the scope
@@ -43,7 +44,7 @@ func checkScopes(ctx context.Context, service *cmdclient.Client) error {
 		err := service.Call(ctx, probe.method, probe.path, probe.body, &answer)
 		refused := cmdclient.RefusedWith(err)
 		switch {
-		case refused != nil && refused.HTTP == http.StatusForbidden && refused.Code == "SVC_API_KEY_SCOPE_INSUFFICIENT":
+		case refused != nil && refused.HTTP == http.StatusForbidden && refused.Code == string(errcode.APIKeyScope):
 		case err == nil || refused != nil && refused.HTTP == http.StatusBadRequest:
 			return cli.Fail("the API key has the scope %s, and an agent can read the key that its hook uses; make one that may authorize and nothing else: bailiff keys create --email ADDRESS", probe.scope)
 		default:
@@ -84,15 +85,15 @@ func askPolicy(ctx context.Context, service *cmdclient.Client, agent string) (*g
 	}
 	policy := &governing{observe: answer.Observe}
 	for _, violation := range answer.Explanation.Violations {
-		if !policy.denies && !strings.HasPrefix(violation.Rule, "execution_limits.") { // those come after all others
+		if !policy.denies && !strings.HasPrefix(violation.Rule, sections.ExecutionLimitsSection.Name+".") { // those come after all others
 			policy.denies, policy.named = true, strings.Contains(violation.Message, canary)
 		}
 	}
 	for _, limit := range answer.Explanation.Limits {
-		if strings.HasPrefix(limit.Rule, "execution_limits.max_model_") {
-			policy.spend = policy.spend || limit.Rule == frame.SpendCounter
+		if limit.Rule == sections.KeySpend.Rule || limit.Rule == sections.KeyTokens.Rule {
+			policy.spend = policy.spend || limit.Rule == sections.KeySpend.Rule
 			if policy.budget = limit.Rule; policy.spend {
-				policy.budget = frame.SpendCounter
+				policy.budget = sections.KeySpend.Rule
 			}
 		}
 	}
@@ -106,7 +107,7 @@ func (p *governing) steps() []string {
 		steps = append(steps, "the service is in OBSERVE mode and denies nothing; bailiff hook log --summary says what it would have denied, and once that is right, start it without SVC_MODE")
 	}
 	if p.spend {
-		steps = append(steps, "the policy has "+frame.SpendCounter+", and hooks know what a task used in tokens, not in USD: calls are denied with SVC_MODEL_USAGE_UNAVAILABLE; give this key a policy with execution_limits.max_model_tokens_per_task in its place")
+		steps = append(steps, "the policy has "+sections.KeySpend.Rule+", and hooks know what a task used in tokens, not in USD: calls are denied with "+string(errcode.ModelUsage)+"; give this key a policy with "+sections.KeyTokens.Rule+" in its place")
 	}
 	switch {
 	case !p.denies:

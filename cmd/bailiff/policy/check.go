@@ -16,7 +16,7 @@ type checkCommand struct {
 	Format string   `enum:"text,json,sarif,github" default:"text" help:"text, json, sarif (SARIF 2.1.0) or github (annotations of GitHub Actions)."`
 	Color  string   `enum:"auto,always,never" default:"auto" help:"Colour in text: auto (on a terminal, unless NO_COLOR is set), always or never."`
 	Fix    bool     `help:"First mend, in the files themselves, what keeps them from compiling, where lines, headings and keys are only written wrong. Other fixes are printed."`
-	Unsafe bool     `name:"fix-unsafe" help:"Make the other fixes, too: they take a guess at what was meant, and may change what is allowed. Read what they changed."`
+	Unsafe bool     `name:"fix-unsafe" help:"Make the other fixes as well: they guess the intention, and may change decisions. Review the changes."`
 	Key    string   `help:"With --fix or --fix-unsafe: sign signed files anew with the operator's private key." placeholder:"FILE"`
 	Deny   bool     `name:"deny-warnings" help:"Exit with 1 where there are warnings, too."`
 	Files  []string `arg:"" name:"path" help:"The policies, signed or not: files, folders (the policies in and below them), patterns such as 'policies/**/*.md', or - for standard input."`

@@ -93,7 +93,7 @@ func (m *mender) suggest(src *grammar.Source) {
 			oneLineOf(src.Slice(d.Fix.Span)), oneLineOf(d.Fix.Replacement))
 	}
 	if len(left) > 0 {
-		fmt.Fprintf(m.std.Err, "bailiff: %s: %s left, since fixing may change what is allowed: change what was meant, or let --fix-unsafe do so and read what it changed\n", src.Name, Count(len(left), "finding"))
+		fmt.Fprintf(m.std.Err, "bailiff: %s: %s left, because fixing may change decisions: edit the lines yourself, or run --fix-unsafe and review its changes\n", src.Name, Count(len(left), "finding"))
 	}
 }
 

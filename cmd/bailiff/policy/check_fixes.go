@@ -42,11 +42,11 @@ func aboutFixes(info *grammar.CodeInfo) string {
 	case info.Code == grammar.CodeByteOrderMark:
 		return " `check --fix` removes one at the start of the file, and `check --fix-unsafe` every one."
 	case info.Code == codes.UnknownKey || info.Code == grammar.CodeUnknownSection:
-		return " `check --fix` mends a name with one wrong letter, and `check --fix-unsafe` what is farther from any."
+		return " `check --fix` corrects a name with one wrong letter, and `check --fix-unsafe` a name that differs more."
 	case info.Fix == grammar.FixSafe:
-		return " `check --fix` mends it, where what was meant can be told."
+		return " `check --fix` corrects it where the intention is clear."
 	case info.Fix == grammar.FixGuess:
-		return " `check --fix-unsafe` mends it, where what was meant can be guessed; `check --fix` only says how, since that may change what is allowed."
+		return " `check --fix-unsafe` corrects it where it can guess the intention. `check --fix` only shows the correction, because it may change decisions."
 	}
 	return ""
 }

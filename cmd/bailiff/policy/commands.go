@@ -12,5 +12,5 @@ type Commands struct {
 	Compile compileCommand     `cmd:"" help:"Compile a policy to a program."`
 	Disasm  disasmCommand      `cmd:"" help:"List the program of a policy, or of a compiled program."`
 	Eval    evalCommand        `cmd:"" help:"Decide an intent without a service."`
-	Test    testCommand        `cmd:"" help:"Run the tests that stand beside policies."`
+	Test    testCommand        `cmd:"" help:"Run the tests beside policies."`
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"bailiff/cmd/bailiff/cli"
-	"bailiff/compiler/lint"
+	"bailiff/compiler"
 	"bailiff/grammar"
 	"bailiff/vm"
 )
@@ -69,7 +69,7 @@ func (c *disasmCommand) Run(std cli.Streams) error {
 
 // compilePolicy returns the program of a policy; what is to be said of it goes to standard error.
 func compilePolicy(std cli.Streams, src *grammar.Source) (*vm.Program, error) {
-	compiled, found := lint.Compile(src)
+	compiled, found := compiler.Compile(src)
 	if found.HasErrors() {
 		return nil, Printed(std, src, found)
 	}

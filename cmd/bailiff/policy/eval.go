@@ -19,7 +19,7 @@ import (
 type evalCommand struct {
 	Policy  string `required:"" help:"The policy, signed or not." placeholder:"FILE"`
 	JSON    bool   `name:"json" help:"Print the answer as the service gives it to a test-run."`
-	Explain bool   `help:"List every rule that is violated with its line in the policy, what is left of each limit, and the smallest change that would pass."`
+	Explain bool   `help:"List every violated rule with its line in the policy, the rest of each limit, and the smallest change that would pass."`
 	Shim    bool   `help:"Decide as for an API key whose provenance is a trusted shim."`
 	Base    bool   `name:"integer-amounts-base" help:"Read amounts without a point as base units, as SVC_INTEGER_AMOUNTS=base does."`
 	Intent  string `arg:"" help:"File of the intent, a request body; - is standard input."`

@@ -23,7 +23,7 @@ var starterFiles embed.FS
 
 type initCommand struct {
 	For    string `required:"" enum:"${starters}" help:"Whom the policy is for: ${enum}." placeholder:"AGENT"`
-	Output string `short:"o" default:"warranty.md" help:"File of the policy; its tests stand beside it (${default})." placeholder:"FILE"`
+	Output string `short:"o" default:"warranty.md" help:"File of the policy; its tests are beside it (${default})." placeholder:"FILE"`
 }
 
 // Help says what is written.

@@ -20,7 +20,7 @@ type keygenCommand struct {
 func (c *keygenCommand) Run(std cli.Streams) error {
 	public, err := MakeOperatorKey(c.Output)
 	if errors.Is(err, fs.ErrExist) {
-		return cli.Fail("%s exists and is not overwritten: whoever holds the old key could not sign any more; choose another name with -o", c.Output)
+		return cli.Fail("%s exists and is not overwritten, because the old key would be lost; choose another name with -o", c.Output)
 	}
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ type testCommand struct {
 
 // Help says what a test is.
 func (c *testCommand) Help() string {
-	return `The tests of NAME.md stand beside it in NAME.test.yaml (or .yml, .json, or NAME_test.yaml):
+	return `The tests of NAME.md are in NAME.test.yaml in the same folder (or .yml, .json, or NAME_test.yaml):
 
   defaults: {chainId: 8453}
   tests:

@@ -44,7 +44,7 @@ func (r *service) announce() {
 		r.log.Warn("amounts without a point are read as base units")
 	}
 	if s.WebhookAllowPrivate {
-		r.log.Warn("webhooks may go to private addresses: whoever registers one can reach this network")
+		r.log.Warn("webhooks may go to private addresses: every user who registers one can reach this network")
 	}
 }
 

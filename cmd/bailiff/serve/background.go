@@ -114,6 +114,7 @@ func (r *service) startWork(hangUps <-chan os.Signal) error {
 	if err := r.startExport(ctx, fault); err != nil {
 		return err
 	}
+	r.startRetention(ctx, fault)
 	return errors.Join(r.metrics.Queue("webhook_outbox", dispatcher.Waiting), r.metrics.Queue("crowded_keys", crowded.count))
 }
 
@@ -136,6 +137,7 @@ func (r *service) startExport(ctx context.Context, fault func(error)) error {
 		Keep: func(text string) error { return atomicfile.ReplacePrivate(path, []byte(text)) }, Log: r.log, Metrics: r.metrics,
 	})
 	r.work.start(ctx, exporter.Run, fault)
+	r.retaining.sent = exporter.Sent
 	return r.metrics.OTLPWaiting(func() time.Duration {
 		oldest := exporter.Waiting()
 		if oldest.IsZero() {

@@ -24,7 +24,7 @@ type boot struct {
 }
 
 // ReadBoot loads the policy that governs every key without one of its own, or says in the specification's words why it
-// can't ("Startup errors").
+// can't (specification, modes.5).
 func ReadBoot(s *cmdsettings.Settings) (boot, error) {
 	if s.OperatorKey == "" {
 		if s.Hosted {

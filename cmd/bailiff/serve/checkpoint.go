@@ -12,6 +12,7 @@ import (
 	"bailiff/runtime/atomicfile"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/retention"
 )
 
 // errMissing says that the ledger is not, or not all of, what the last checkpoint signed: records are missing, whether
@@ -37,6 +38,9 @@ func (r *service) checkRecord(ctx context.Context, by proof) error {
 		return err
 	}
 	if !by.none {
+		if _, err := retention.VerifyBeginning(r.ledger.Beginning(), r.signer.CheckpointVerifier()); err != nil {
+			return fmt.Errorf("%w; put back the signing keys that signed it, as retired-SECONDS.pem beside the present ones, or restore a backup; if the data was only ever here, start once with serve --no-checkpoint", err)
+		}
 		path := by.file
 		if path == "" {
 			path = r.settings.CheckpointPath()

@@ -116,7 +116,7 @@ func (r *service) listenProfiler() error {
 	if err != nil {
 		return fmt.Errorf("SVC_PPROF_LISTEN: %w", err)
 	}
-	r.log.Warn("profiles are served without a key, and show what is in memory", "address", listener.Addr().String())
+	r.log.Warn("profiles are served without an API key, and show the memory of the service", "address", listener.Addr().String())
 	r.operator = append(r.operator, server{httpd.NewProfiler(r.log), listener})
 	return nil
 }
@@ -173,7 +173,7 @@ func CheckSocketPath(path string) error {
 		return fmt.Errorf("its path %s has %d bytes, and %d are the most; use a shorter SVC_DATA_DIR or SVC_LISTEN_UNIX", path, len(path), maxSocketPath)
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != os.ModeSocket {
-		return fmt.Errorf("%s is in the way and is no socket; move it elsewhere", path)
+		return fmt.Errorf("%s exists and is not a socket; move it elsewhere", path)
 	}
 	return nil
 }

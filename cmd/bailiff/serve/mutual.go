@@ -18,7 +18,7 @@ import (
 )
 
 // The internal endpoint, by which a test environment gets a live key's record and policy from production (specification,
-// "Authentication", 2). Both sides show a certificate, and trust no other authority than the one they were given.
+// test-environment.1). Both sides show a certificate, and trust no other authority than the one they were given.
 
 const (
 	// mirrorTimeout bounds a fetch: a client of the test environment waits for it.

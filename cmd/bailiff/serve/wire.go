@@ -125,7 +125,7 @@ func (r *service) wire() error {
 	}
 	commit, commitTime := cli.ThisBuild().Bound()
 	config := httpd.Config{
-		Authority: r.decider, Log: r.log, Clock: r.clock, Random: r.calls.Random, PublicURL: r.publicURL(), AuthZENAuthorizes: r.settings.AuthZEN == "authorize", Contact: string(r.settings.Contact),
+		Authority: r.decider, Log: r.log, Clock: r.clock, Random: r.calls.Random, PublicURL: r.publicURL(), AuthZENAuthorizes: r.settings.AuthZEN == "authorize", EnvoyAuthorizes: r.settings.Envoy == "authorize", Contact: string(r.settings.Contact),
 		Commit: commit, CommitTime: commitTime,
 		Limits: r.settings.Limits(), Stores: stores, TrustedProxies: r.settings.TrustedProxies, Metrics: r.metrics, Gateway: r.gateway,
 		Bodies: bodies, Ready: r.ready.checks,

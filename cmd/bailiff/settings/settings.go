@@ -45,6 +45,7 @@ type Settings struct {
 	PublicURL           BaseURL              `env:"SVC_PUBLIC_URL" help:"where clients reach the API, for documents and activations (default http:// or https:// and SVC_LISTEN, where that names one address)"`
 	ApprovalsRequired   string               `env:"SVC_APPROVALS_REQUIRED" default:"1" enum:"1,2" help:"how many approvers it takes to allow a hold by passkey: 1 or 2; one denies it"`
 	AuthZEN             string               `env:"SVC_AUTHZEN" default:"test-run" enum:"test-run,authorize" help:"what an access request of AuthZEN is: test-run decides without any effect, authorize as POST /v1/authorize does"`
+	Envoy               string               `env:"SVC_ENVOY" default:"test-run" enum:"test-run,authorize" help:"what a request of Envoy's external authorization is: test-run decides without any effect, authorize as POST /v1/authorize does"`
 	Contact             Contact              `env:"SVC_CONTACT" help:"how to reach who runs the service (an e-mail or web address), for the conformance descriptor"`
 	TrustedProxies      Networks             `env:"SVC_TRUSTED_PROXIES" help:"networks (CIDR, comma-separated) whose X-Forwarded-For names the client"`
 	DataDir             string               `env:"SVC_DATA_DIR" default:"data" help:"folder of everything that is kept; made if missing"`
@@ -59,6 +60,8 @@ type Settings struct {
 	RateLimitManage     PerMinute            `env:"SVC_RATE_LIMIT_MANAGE" reload:"" help:"deployments, webhooks and events together, per API key (default 120/60s hosted)"`
 	RateLimitDeploy     PerHour              `env:"SVC_RATE_LIMIT_DEPLOY" reload:"" help:"policies that are compiled to be deployed, refused ones included, per API key (default 10/3600s hosted)"`
 	EventDetail         decision.EventDetail `env:"SVC_EVENT_DETAIL" default:"full" help:"what events say of a request: full (credentials masked), digest (a keyed digest for each value), none"`
+	EventRetention      Age                  `env:"SVC_EVENT_RETENTION" help:"how long events stay in the record, such as 90d or 36h, at least 1h; older ones are exported and then dropped; unset keeps all"`
+	EventExport         string               `env:"SVC_EVENT_EXPORT" help:"folder that gets the events which SVC_EVENT_RETENTION drops; made if missing"`
 	OTLPLogs            Collector            `env:"SVC_OTLP_LOGS" help:"address of an OpenTelemetry collector's logs, such as http://127.0.0.1:4318/v1/logs (OTLP over HTTP), that gets every event"`
 	OTLPHeaders         Headers              `env:"SVC_OTLP_HEADERS" help:"headers of requests to it, name=value, comma-separated, values percent-encoded (as in OTEL_EXPORTER_OTLP_HEADERS)"`
 	RefuseRollback      bool                 `env:"SVC_REFUSE_ROLLBACK" default:"true" help:"false lets a key deploy a policy that governed it before and was replaced since"`
@@ -148,6 +151,7 @@ func Read(environ []string) (*Settings, error) {
 	return s, errors.Join(
 		s.localProfiles(),
 		whole([]string{"SVC_SMTP_URL", "SVC_SMTP_FROM"}, string(s.SMTPURL), s.SMTPFrom),
+		whole([]string{"SVC_EVENT_RETENTION", "SVC_EVENT_EXPORT"}, s.EventRetention.String(), s.EventExport),
 		whole([]string{"SVC_TLS_CERT", "SVC_TLS_KEY"}, s.TLSCert, s.TLSKey),
 		s.wholeGroup("SVC_INTERNAL_LISTEN", string(s.InternalListen), s.InternalCert, s.InternalKey, s.InternalCA, "production"),
 		s.wholeGroup("SVC_MIRROR_URL", string(s.MirrorURL), s.MirrorCert, s.MirrorKey, s.MirrorCA, "test"))

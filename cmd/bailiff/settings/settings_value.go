@@ -239,7 +239,7 @@ func (n *Networks) UnmarshalText(text []byte) error {
 			prefix, err = netip.PrefixFrom(single, single.BitLen()), nil
 		}
 		if err != nil {
-			return fmt.Errorf("%q is no network like 10.0.0.0/8 or fd00::/8", item)
+			return fmt.Errorf("%q is not a network such as 10.0.0.0/8 or fd00::/8", item)
 		}
 		if prefix != prefix.Masked() {
 			return fmt.Errorf("%s has bits behind its length; did you mean %s?", item, prefix.Masked())
@@ -253,7 +253,7 @@ func (n *Networks) UnmarshalText(text []byte) error {
 func parseChain(text string) (uint64, error) {
 	id, err := strconv.ParseUint(text, 10, 53)
 	if err != nil || id == 0 || strconv.FormatUint(id, 10) != text {
-		return 0, fmt.Errorf("%q is no chain id like 8453", text)
+		return 0, fmt.Errorf("%q is not a chain id such as 8453", text)
 	}
 	return id, nil
 }
@@ -372,4 +372,41 @@ func (s *Settings) Limits() httpd.Limits {
 		}
 	}
 	return limits
+}
+
+// Age is how old something may become; 0 for any age.
+type Age time.Duration
+
+// minAge and maxAge bound an Age.
+const (
+	minAge = Age(time.Hour)
+	maxAge = Age(36500 * 24 * time.Hour)
+)
+
+// UnmarshalText reads a number of days, or a duration as Go writes it.
+func (a *Age) UnmarshalText(text []byte) error {
+	if days, ok := strings.CutSuffix(string(text), "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err == nil {
+			*a = Age(time.Duration(n) * 24 * time.Hour)
+		}
+	} else if d, err := time.ParseDuration(string(text)); err == nil {
+		*a = Age(d)
+	}
+	if *a < minAge || *a > maxAge {
+		return errors.New("write days or hours, such as 90d or 36h, from 1h to 36500d")
+	}
+	return nil
+}
+
+// String is "" for any age.
+func (a Age) String() string {
+	switch d := time.Duration(a); {
+	case d == 0:
+		return ""
+	case d%(24*time.Hour) == 0:
+		return strconv.FormatInt(int64(d/(24*time.Hour)), 10) + "d"
+	default:
+		return d.String()
+	}
 }

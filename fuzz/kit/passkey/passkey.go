@@ -10,6 +10,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/fxamacker/cbor/v2"
@@ -21,6 +22,8 @@ type Device struct {
 	ID     []byte // of the passkey; nil before Create
 	// Lie changes the parts before they are signed; nil for an honest device.
 	Lie func(*Said)
+	// Again has Create give the passkey that the device has, whatever the options exclude.
+	Again bool
 
 	key *ecdsa.PrivateKey
 }
@@ -47,6 +50,33 @@ type options struct {
 	Challenge string
 	RPID      string `json:"rpId"`
 	RP        struct{ ID string }
+
+	ExcludeCredentials []struct{ ID string }
+}
+
+// ErrExcluded says that the options exclude a device which has a passkey that they name.
+var ErrExcluded = errors.New("the device has a passkey of this person already")
+
+// make makes a new passkey, unless the options exclude the device.
+func (d *Device) make(text []byte) (err error) {
+	var asked options
+	if err := json.Unmarshal(text, &asked); err != nil {
+		return fmt.Errorf("the options can't be read: %w", err)
+	}
+	if d.Again {
+		return nil
+	}
+	for _, other := range asked.ExcludeCredentials {
+		if d.ID != nil && other.ID == encode(d.ID) {
+			return ErrExcluded
+		}
+	}
+	if d.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return err
+	}
+	d.ID = make([]byte, 16)
+	_, err = rand.Read(d.ID)
+	return err
 }
 
 func (d *Device) say(text []byte, of string, flags byte) (authenticator, client []byte, err error) {
@@ -70,11 +100,7 @@ func (d *Device) Create(options []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if d.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
-		return "", err
-	}
-	d.ID = make([]byte, 16)
-	if _, err := rand.Read(d.ID); err != nil {
+	if err := d.make(options); err != nil {
 		return "", err
 	}
 	point, err := d.key.PublicKey.Bytes() // 4, x and y

@@ -135,6 +135,38 @@ func callWords(command string, call *syntax.CallExpr) string {
 	return strings.Join(words, " ")
 }
 
+// emptiedWords: "where a simple command has expansions, its words are sought without the words that are nothing else, and without
+// those in options, too" (choices).
+func emptiedWords(command string, call *syntax.CallExpr) string {
+	var words []string
+	for _, word := range call.Args {
+		kept := writtenText(word.Parts, false)
+		if kept != "" && kept[0] != '-' {
+			kept = wordText(command, word.Parts, false)
+		}
+		if kept != "" {
+			words = append(words, kept)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// writtenText returns a word without its quoting and without what is expanded in it.
+func writtenText(parts []syntax.WordPart, double bool) string {
+	var b strings.Builder
+	for _, part := range parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			b.WriteString(unescaped(part.Value, double))
+		case *syntax.SglQuoted:
+			b.WriteString(singleQuoted(part))
+		case *syntax.DblQuoted:
+			b.WriteString(writtenText(part.Parts, true))
+		}
+	}
+	return b.String()
+}
+
 func declarationWords(command string, declaration *syntax.DeclClause) string {
 	words := []string{declaration.Variant.Value}
 	for _, assign := range declaration.Args {

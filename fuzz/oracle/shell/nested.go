@@ -107,7 +107,11 @@ func (r *commandReading) statement(command string, stmt *syntax.Stmt, depth int)
 		if len(cmd.Args) == 0 {
 			return true
 		}
-		r.forms = append(r.forms, Collapsed(callWords(command, cmd)))
+		words := callWords(command, cmd)
+		r.forms = append(r.forms, Collapsed(words))
+		if strings.ContainsAny(words, "$`") {
+			r.forms = append(r.forms, Collapsed(emptiedWords(command, cmd)))
+		}
 		for _, word := range cmd.Args {
 			r.sharer = r.sharer || shares(strings.ToLower(path.Base(wordText(command, word.Parts, false))))
 		}

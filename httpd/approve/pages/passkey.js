@@ -16,6 +16,7 @@ function options(json) {
   publicKey.challenge = bytes(publicKey.challenge);
   if (publicKey.user) publicKey.user.id = bytes(publicKey.user.id);
   for (const credential of publicKey.allowCredentials ?? []) credential.id = bytes(credential.id);
+  for (const credential of publicKey.excludeCredentials ?? []) credential.id = bytes(credential.id);
   return { publicKey };
 }
 

@@ -39,7 +39,7 @@ var (
 	// ErrKeys: there are no key sets that could be used.
 	ErrKeys = errors.New("the key sets of the service can't be had")
 	// ErrExpected: what is expected says too little to check anything.
-	ErrExpected = errors.New("what is expected of the attestation is incomplete")
+	ErrExpected = errors.New("the expectations of the attestation are incomplete")
 	// ErrCommitment: it is for another transaction, operation or tool call.
 	ErrCommitment = errors.New("attestation is for another action")
 	// ErrPolicy: it was decided under another policy.

@@ -32,7 +32,7 @@ type Question struct {
 	Tokens   []string        `json:"tokens"`
 }
 
-// Result is what the two libraries say of one token: "ok", or what is wrong.
+// Result is what the two libraries say of one token: "ok", or the fault.
 type Result struct{ Jose, Noble string }
 
 // Ask returns a result for each token.

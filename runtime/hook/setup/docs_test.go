@@ -18,7 +18,7 @@ func TestDocs(t *testing.T) {
 func settingsTable() string {
 	var table strings.Builder
 	table.WriteString("| host | `--user` | `--project` | `--managed` |\n|---|---|---|---|\n")
-	for _, host := range Hosts() {
+	for _, host := range allHosts() {
 		fmt.Fprintf(&table, "| %s", host.Title)
 		for _, scope := range []Scope{User, Project, Managed} {
 			path := host.Path(scope, "~", "", func(string) string { return "" })

@@ -76,11 +76,11 @@ func (h *Host) Switch() string {
 type offSwitch struct {
 	path  string
 	value any
-	lacks bool // the setting is a list of what is allowed, and this is not on it
+	lacks bool // the setting is a list of allowed values, and this is not on it
 }
 
-// Hosts returns the table of hosts, in the order of runtime/hook: those with hooks, then those with plugins.
-func Hosts() []Host {
+// allHosts returns the table of hosts, in the order of runtime/hook: those with hooks, then those with plugins.
+func allHosts() []Host {
 	var hosts []Host
 	for _, name := range hook.Adapters()[1:] { // without hook.Auto
 		host := places[name]
@@ -98,7 +98,7 @@ const unnamedEvent = "preToolUse"
 
 // Find returns the host of a name, nil where there is none.
 func Find(name string) *Host {
-	for _, host := range Hosts() {
+	for _, host := range allHosts() {
 		if host.Name == name {
 			return &host
 		}
@@ -108,7 +108,7 @@ func Find(name string) *Host {
 
 // Names returns the names of the hosts.
 func Names() (names []string) {
-	for _, host := range Hosts() {
+	for _, host := range allHosts() {
 		names = append(names, host.Name)
 	}
 	return names
@@ -262,7 +262,7 @@ const fallback = " || exit 2"
 // lineNames are the members of an entry that a shell may run.
 var lineNames = []string{"command", "bash"}
 
-// entry is what is installed for each event.
+// entry is the part that is installed for each event.
 func (h *Host) entry(o Options) any {
 	if h.plugin != nil {
 		return h.pluginEntry(o)

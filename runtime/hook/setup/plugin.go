@@ -24,7 +24,7 @@ type pluginForm struct {
 	files []string // of the plugin
 	// places are the lists and objects in which an entry of Bailiff's can be, innermost first. Empty ones mean the same as none.
 	places [][]string
-	// parts are what is installed.
+	// parts are the installed parts.
 	parts func(o Options) []part
 	// isOurs reports whether the value at a name or index of a place is Bailiff's.
 	isOurs func(place []string, name string, value any) bool
@@ -120,7 +120,7 @@ func children(value any) (names []string, values []any) {
 	return names, values
 }
 
-// found returns the paths of what is Bailiff's in a document.
+// found returns the paths of Bailiff's parts in a document.
 func (p *pluginForm) found(root any) (paths [][]string) {
 	for _, place := range p.places {
 		names, values := children(at(root, place))
@@ -133,7 +133,7 @@ func (p *pluginForm) found(root any) (paths [][]string) {
 	return paths
 }
 
-// insertPlugin returns a document with all parts of what is installed.
+// insertPlugin returns a document with all parts of a plugin.
 func (h *Host) insertPlugin(text []byte, o Options) ([]byte, error) {
 	for _, one := range h.plugin.parts(o) {
 		doc, err := h.parseJSON(text, true)
@@ -220,7 +220,7 @@ func isContainer(value any) bool {
 	return false
 }
 
-// without returns a value without what is at a path.
+// without returns a value without the member at a path.
 func without(value any, path []string) any {
 	switch container := value.(type) {
 	case map[string]any:

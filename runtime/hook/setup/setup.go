@@ -25,7 +25,7 @@ import (
 // MaxBytes bounds the text of a settings file.
 const MaxBytes = 4 << 20
 
-// Options say what is installed.
+// Options select the parts to install.
 type Options struct {
 	// Command is the adapter's command line: the program, "hook", "--adapter", the host's name, and its flags.
 	Command []string

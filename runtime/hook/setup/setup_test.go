@@ -69,8 +69,8 @@ func TestSettings(t *testing.T) {
 // people and programs write.
 func TestRestores(t *testing.T) {
 	random := rand.New(rand.NewPCG(uint64(seed.Value(t)), 0))
-	for i := range Hosts() {
-		h := Hosts()[i]
+	for i := range allHosts() {
+		h := allHosts()[i]
 		for range 300 {
 			text := randomSettings(random, &h)
 			installed, err := h.Install([]byte(text), optionsFor(&h))
@@ -235,7 +235,7 @@ func FuzzInstall(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, which uint8, text []byte) {
-		h := Hosts()[int(which)%len(Hosts())]
+		h := allHosts()[int(which)%len(allHosts())]
 		installed, err := h.Install(text, optionsFor(&h))
 		if err != nil {
 			return

@@ -18,6 +18,8 @@ func (l *Ledger) Events(ctx context.Context, query ledger.EventQuery) (ledger.Ev
 	if err := validate(&query); err != nil {
 		return ledger.EventPage{}, err
 	}
+	l.cutting.RLock()
+	defer l.cutting.RUnlock()
 	memory := pageMemory.Get().(*[]byte)
 	defer pageMemory.Put(memory)
 	p := pager{ctx: ctx, query: query, page: ledger.EventPage{Next: query.After}, left: query.Examine, memory: memory}
@@ -41,11 +43,16 @@ func (l *Ledger) Events(ctx context.Context, query ledger.EventQuery) (ledger.Ev
 	}
 }
 
-// read adds the events of the stretch from start to p.end. Where the index covers the start but not the end, it reads up
-// to the end of the index and moves p.end there. It reports false where the index could not be used: the page continues
+// read adds the events of the stretch from start to p.end. Where the index covers the start but not the end, or begins after the start,
+// it reads up to where that changes and moves p.end there. It reports false where the index could not be used: the page continues
 // after its Next without it.
 func (l *Ledger) read(p *pager, start uint64) (read bool, err error) {
-	if covered := p.indexer.covered(p.query.Key); start <= covered {
+	from, covered := p.indexer.covered(p.query.Key)
+	switch {
+	case start > covered:
+	case start <= from: // not covered any more
+		p.end = min(p.end, from+1)
+	default:
 		p.end = min(p.end, covered+1)
 		err := l.readIndexed(p, start)
 		switch {
@@ -107,6 +114,9 @@ func (l *Ledger) stretch(p *pager) (start uint64, found bool, err error) {
 		return 0, false, err
 	}
 	p.indexer = l.indexer
+	if begins := l.base.begins().LSN; p.page.Next < begins {
+		p.page.Next, p.page.Dropped = begins, begins
+	}
 	start, p.end, found = l.times.next(p.page.Next+1, p.query.From, p.query.To)
 	if !found {
 		p.page.Next = max(p.page.Next, l.head.LSN)

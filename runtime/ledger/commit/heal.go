@@ -4,7 +4,7 @@ import (
 	"io"
 )
 
-// A Reopener is a Log that can be opened again after it has failed. The ledger over it continues then from what is durable, and
+// A Reopener is a Log that can be opened again after it has failed. The ledger over it continues then from the durable state, and
 // refuses everything until then.
 type Reopener interface {
 	Log

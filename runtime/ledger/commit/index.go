@@ -22,7 +22,11 @@ const (
 	IndexEvery = 4096
 
 	indexMagic = "bli1"
-	markBytes  = len(indexMagic) + 8 + 16 + 8 + 32
+	markBytes  = len(indexMagic) + 8 + headBytes
+	headBytes  = 16 + 8 + 32
+
+	// indexMagicFrom begins a mark with two heads: the index begins after the second, because what was before it was dropped.
+	indexMagicFrom = "bli2"
 )
 
 // Indexes is what a Log has that can keep an index of keys as well.
@@ -42,6 +46,8 @@ type Index interface {
 	// Put adds the lists of a stretch and replaces the mark, both or neither. It need not be durable: after a crash the
 	// index may be what it was after any earlier Put.
 	Put(mark []byte, stretch uint64, lists map[ledger.ID][]byte) error
+	// Drop removes the lists of the stretches that begin before an LSN and replaces the mark, as Put does.
+	Drop(mark []byte, before uint64) error
 	// Lists calls yield with the lists of a key in the order of their stretches, from the last one that begins at the LSN
 	// from or before it, until yield returns false. The list's memory is valid during the call only.
 	Lists(key ledger.ID, from uint64, yield func(stretch uint64, list []byte) bool) error
@@ -54,38 +60,92 @@ type Index interface {
 type mark struct {
 	every uint64      // records of a stretch
 	head  ledger.Head // the end of the last stretch
+	from  ledger.Head // what the first stretch follows; zero where it is the first of a whole log
 }
 
 func (m *mark) encode() []byte {
-	b := append(make([]byte, 0, markBytes), indexMagic...)
+	magic := indexMagic
+	if m.from.LSN != 0 {
+		magic = indexMagicFrom
+	}
+	b := append(make([]byte, 0, markBytes+headBytes), magic...)
 	b = binary.BigEndian.AppendUint64(b, m.every)
-	b = append(b, m.head.Stream[:]...)
-	b = binary.BigEndian.AppendUint64(b, m.head.LSN)
-	return append(b, m.head.Hash[:]...)
+	if b = appendHead(b, m.head); m.from.LSN != 0 {
+		b = appendHead(b, m.from)
+	}
+	return b
+}
+
+func appendHead(b []byte, h ledger.Head) []byte {
+	b = append(b, h.Stream[:]...)
+	b = binary.BigEndian.AppendUint64(b, h.LSN)
+	return append(b, h.Hash[:]...)
+}
+
+func readHead(b []byte) (h ledger.Head) {
+	h.LSN = binary.BigEndian.Uint64(b[16:])
+	copy(h.Stream[:], b)
+	copy(h.Hash[:], b[24:])
+	return h
 }
 
 var errIndex = errors.New("ledger: the index of keys can't be used")
 
-// readMark reads the mark of an index that is to fit a log.
-func readMark(index Index, log Log) (m mark, err error) {
+// readMark reads the mark of an index that is to fit a log that begins after a place.
+func readMark(index Index, log Log, begins ledger.Head) (m mark, err error) {
 	b, err := index.Mark()
 	switch {
 	case err != nil:
 		return m, fmt.Errorf("%w: %w", errIndex, err)
 	case b == nil:
+		m.head, m.from = begins, begins
 		return m, nil
-	case len(b) != markBytes || string(b[:len(indexMagic)]) != indexMagic:
+	case len(b) == markBytes && string(b[:len(indexMagic)]) == indexMagic:
+	case len(b) == markBytes+headBytes && string(b[:len(indexMagic)]) == indexMagicFrom:
+		m.from = readHead(b[markBytes:])
+	default:
 		return m, fmt.Errorf("%w: another version wrote it", errIndex)
 	}
-	b = b[len(indexMagic):]
-	m.every = binary.BigEndian.Uint64(b)
-	m.head.LSN = binary.BigEndian.Uint64(b[24:])
-	copy(m.head.Stream[:], b[8:])
-	copy(m.head.Hash[:], b[32:])
-	if err := fits(m.head, log); err != nil {
-		return m, fmt.Errorf("%w: %w", errIndex, err)
+	m.every, m.head = binary.BigEndian.Uint64(b[len(indexMagic):]), readHead(b[len(indexMagic)+8:])
+	for _, end := range []ledger.Head{m.head, m.from} {
+		if end.LSN < begins.LSN || end.LSN == 0 {
+			continue // the lists up to the beginning are yet to be dropped
+		}
+		if err := fits(end, log); err != nil {
+			return m, fmt.Errorf("%w: %w", errIndex, err)
+		}
 	}
 	return m, nil
+}
+
+// leftOf returns what the first stretch follows that begins after a place, at which the log begins, and the LSN that it begins with.
+func (m *mark) leftOf(index Index, log Log, begins ledger.Head) (from ledger.Head, next uint64, err error) {
+	if m.from.LSN >= begins.LSN {
+		return m.from, m.from.LSN + 1, nil
+	}
+	next = m.head.LSN + 1 // where no stretch is left
+	if err := index.Each(func(_ ledger.ID, stretch uint64, _ []byte) bool {
+		if stretch > begins.LSN {
+			next = min(next, stretch)
+		}
+		return true
+	}); err != nil {
+		return from, next, err
+	}
+	from, err = endBefore(log, next)
+	return from, next, err
+}
+
+// endBefore returns the place that a group follows which begins with an LSN.
+func endBefore(log Log, lsn uint64) (end ledger.Head, err error) {
+	var problem error
+	err = log.Read(lsn-1, func(_ uint64, b []byte) bool {
+		if end, problem = headOf(b); problem == nil && end.LSN != lsn-1 {
+			problem = fmt.Errorf("no group ends with record %d", lsn-1)
+		}
+		return false
+	})
+	return end, errors.Join(problem, err)
 }
 
 // A stretch is what the index has of some groups of the log.
@@ -193,12 +253,24 @@ func VerifyIndex(log Log) (covers uint64, err error) {
 		return 0, nil
 	}
 	defer func() { err = errors.Join(err, index.Close()) }()
-	m, err := readMark(index, log)
-	if err != nil || m.head.LSN == 0 {
+	b, err := beginningOf(log)
+	if err != nil {
+		return 0, err
+	}
+	var begins ledger.Head
+	if b != nil {
+		begins = b.After
+	}
+	m, err := readMark(index, log, begins)
+	if err != nil || m.head.LSN == 0 || m.head.LSN < begins.LSN { // opening the ledger makes another one
 		return 0, nil
 	}
+	from, next, err := m.leftOf(index, log, begins)
+	if err != nil {
+		return 0, fmt.Errorf("%w: its first stretch: %w", ErrIndexChanged, err)
+	}
 	lists := 0
-	for head := (ledger.Head{}); head != m.head; {
+	for head := from; head != m.head; {
 		s, complete, err := readStretch(log, head, m.every, m.head.LSN)
 		switch {
 		case err != nil:
@@ -212,8 +284,16 @@ func VerifyIndex(log Log) (covers uint64, err error) {
 		lists += len(s.lists)
 		head = s.head
 	}
-	if err := index.Each(func(ledger.ID, uint64, []byte) bool { lists--; return true }); err != nil || lists != 0 {
+	if err := index.Each(func(_ ledger.ID, stretch uint64, _ []byte) bool {
+		if stretch >= next {
+			lists--
+		}
+		return true
+	}); err != nil || lists != 0 {
 		return 0, errors.Join(fmt.Errorf("%w: it has %d lists too many", ErrIndexChanged, -lists), err)
+	}
+	if m.head == from {
+		return 0, nil
 	}
 	return m.head.LSN, nil
 }

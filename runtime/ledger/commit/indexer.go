@@ -37,6 +37,7 @@ type indexer struct {
 	broken chan struct{} // one token: a reader found the index damaged
 
 	covers atomic.Uint64 // LSN up to which readers can use the index, 0 while there is none
+	from   atomic.Uint64 // LSN after which they can
 
 	mu    sync.RWMutex
 	index Index // nil where it can't be used
@@ -60,12 +61,12 @@ func (n *indexer) grown(head uint64) {
 	}
 }
 
-// covered returns the LSN up to which the index has the groups of key, 0 where it is of no use.
-func (n *indexer) covered(key ledger.ID) uint64 {
+// covered returns the LSNs after which and up to which the index has the groups of key, twice 0 where it is of no use.
+func (n *indexer) covered(key ledger.ID) (from, to uint64) {
 	if n == nil || key.IsZero() {
-		return 0
+		return 0, 0
 	}
-	return n.covers.Load()
+	return n.from.Load(), n.covers.Load()
 }
 
 // groups is groupsOf in an index that covers the log up to the LSN upTo. It fails with errIndexGone where the index was
@@ -73,7 +74,7 @@ func (n *indexer) covered(key ledger.ID) uint64 {
 func (n *indexer) groups(key ledger.ID, from, upTo uint64) (groups []uint64, next uint64, err error) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	if n.index == nil || n.covers.Load() < upTo {
+	if n.index == nil || n.covers.Load() < upTo || from <= n.from.Load() {
 		return nil, 0, errIndexGone
 	}
 	return groupsOf(n.index, key, from, n.every, indexGroups)
@@ -81,7 +82,7 @@ func (n *indexer) groups(key ledger.ID, from, upTo uint64) (groups []uint64, nex
 
 // drop is called by a reader that found the index damaged. No reader uses it after that, and keepIndex makes another one.
 func (n *indexer) drop() {
-	n.set(nil, 0)
+	n.set(nil, mark{})
 	select {
 	case n.broken <- struct{}{}:
 	default:
@@ -89,10 +90,11 @@ func (n *indexer) drop() {
 }
 
 // set gives an index to the readers, or takes it from them. It returns when no reader uses the one before.
-func (n *indexer) set(index Index, covers uint64) {
+func (n *indexer) set(index Index, m mark) {
 	n.mu.Lock()
 	n.index = index
-	n.covers.Store(covers)
+	n.covers.Store(m.head.LSN)
+	n.from.Store(m.from.LSN)
 	n.mu.Unlock()
 }
 
@@ -116,13 +118,13 @@ func (l *Ledger) keepIndex(n *indexer) {
 // followLog opens the index and has it follow the log, until Close or until something fails. An index that has failed is
 // removed.
 func (l *Ledger) followLog(n *indexer) (err error) {
-	index, m, err := n.open(n.log, l.report)
+	index, m, err := n.open(n.log, l.Beginning().After, l.report)
 	if err != nil {
 		return fmt.Errorf("ledger: opening the index of keys: %w", err)
 	}
-	n.set(index, m.head.LSN)
+	n.set(index, m)
 	defer func() {
-		n.set(nil, 0)
+		n.set(nil, mark{})
 		closing := index.Close()
 		if errors.Is(err, errIndex) && closing == nil {
 			closing = n.store.RemoveIndex()
@@ -130,6 +132,9 @@ func (l *Ledger) followLog(n *indexer) (err error) {
 		err = errors.Join(err, closing)
 	}()
 	for {
+		if err := l.dropLists(n, index, &m); err != nil {
+			return err
+		}
 		if err := l.indexStretches(n, index, &m); err != nil {
 			return err
 		}
@@ -144,7 +149,7 @@ func (l *Ledger) followLog(n *indexer) (err error) {
 }
 
 // open opens the index, and makes an empty one where it does not fit the log.
-func (n *indexer) open(log Log, logger func(format string, args ...any)) (Index, mark, error) {
+func (n *indexer) open(log Log, begins ledger.Head, logger func(format string, args ...any)) (Index, mark, error) {
 	index, err := n.store.OpenIndex()
 	if err != nil {
 		return nil, mark{}, err
@@ -153,9 +158,10 @@ func (n *indexer) open(log Log, logger func(format string, args ...any)) (Index,
 	case <-n.broken: // that was about the one before
 	default:
 	}
-	m, err := readMark(index, log)
-	if err == nil && (m.head.LSN == 0 || m.every == n.every) {
-		return index, mark{n.every, m.head}, nil
+	m, err := readMark(index, log, begins)
+	if err == nil && (m.every == 0 || m.every == n.every) {
+		m.every = n.every
+		return index, m, nil
 	}
 	if err != nil {
 		logger("%v: it is made again", err)
@@ -164,7 +170,32 @@ func (n *indexer) open(log Log, logger func(format string, args ...any)) (Index,
 		return nil, mark{}, err
 	}
 	index, err = n.store.OpenIndex()
-	return index, mark{every: n.every}, err
+	return index, mark{every: n.every, head: begins, from: begins}, err
+}
+
+// dropLists has the index begin where the log does.
+func (l *Ledger) dropLists(n *indexer, index Index, m *mark) error {
+	begins := l.Beginning().After
+	if m.from.LSN >= begins.LSN {
+		return nil
+	}
+	from, next := begins, begins.LSN+1
+	if m.head.LSN < begins.LSN { // it has not come so far, and begins anew
+		m.head = begins
+	} else {
+		var err error
+		if from, next, err = m.leftOf(index, n.log, begins); err != nil {
+			return fmt.Errorf("%w: %w", errIndex, err)
+		}
+	}
+	n.mu.Lock() // no reader is between the lists
+	n.from.Store(from.LSN)
+	n.mu.Unlock()
+	m.from = from
+	if err := index.Drop(m.encode(), next); err != nil {
+		return fmt.Errorf("%w: %w", errIndex, err)
+	}
+	return nil
 }
 
 // indexStretches adds what the durable log has after m, as far as there are whole stretches.

@@ -63,6 +63,14 @@ type Ledger struct {
 	ending chan struct{} // closed by Close
 	healed chan struct{} // closed when the log is not opened again any more
 
+	// rewriting is held while the snapshot or the beginning of the log is made anew.
+	rewriting sync.Mutex
+	tidied    bool // what an interrupted drop has left is removed
+	// cutting is held for reading by those who look at old groups, and for writing while groups are dropped. It comes before mu. base is
+	// changed under both.
+	cutting sync.RWMutex
+	base    *base // nil where the log begins with record 1
+
 	mu sync.Mutex
 	// What follows is replaced when the log was opened again, but for closed.
 	snapshots *snapshotter  // nil where the log keeps none
@@ -396,5 +404,6 @@ func (l *Ledger) finish() error {
 	if log, ok := l.log.(io.Closer); ok {
 		err = errors.Join(err, log.Close())
 	}
+	l.beginAfter(nil)
 	return err
 }

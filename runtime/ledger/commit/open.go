@@ -88,11 +88,19 @@ func (l *Ledger) draw(random io.Reader) error {
 
 // resume reads the log and has the ledger continue from its end.
 func (l *Ledger) resume() error {
-	p := l.recall()
-	snapshot := p.head.LSN
-	if err := l.replay(p); err != nil {
+	b, err := baseOf(l.current())
+	if err != nil {
 		return err
 	}
+	p, err := l.recall(b)
+	if err != nil {
+		return errors.Join(err, b.close())
+	}
+	snapshot := p.head.LSN
+	if err := l.replay(p); err != nil {
+		return errors.Join(err, b.close())
+	}
+	l.beginAfter(b)
 	if l.options.MaxGroups > 0 {
 		p.state.SetMaxGroups(l.options.MaxGroups)
 	}
@@ -101,6 +109,19 @@ func (l *Ledger) resume() error {
 		log.Notify(l.failing())
 	}
 	return nil
+}
+
+// beginAfter has readers of old groups begin after a base.
+func (l *Ledger) beginAfter(b *base) {
+	l.cutting.Lock()
+	defer l.cutting.Unlock()
+	l.mu.Lock()
+	before := l.base
+	l.base = b
+	l.mu.Unlock()
+	if err := before.close(); err != nil {
+		l.report("ledger: closing the base of the log: %v", err)
+	}
 }
 
 // begin has the ledger serve from a past, of which there is a snapshot up to an LSN.
@@ -132,17 +153,32 @@ func (l *Ledger) begin(p *past, snapshot uint64) {
 	l.signal()
 }
 
-// recall returns the past of the log's snapshot, or where there is none that can be used, of an empty log.
-func (l *Ledger) recall() *past {
-	p, err := load(l.current())
+// recall returns the past of the log's snapshot, or where there is none that can be used, that of its beginning.
+func (l *Ledger) recall(b *base) (*past, error) {
+	p, err := load(l.current(), b)
 	if err != nil {
 		l.report("%v: the log is read from its beginning", err)
 	}
 	if p == nil || err != nil {
-		return &past{state: state.New(l.secret), head: ledger.Head{Stream: l.stream}}
+		if p, err = b.past(l.emptyPast); err != nil {
+			return nil, err
+		}
 	}
 	p.state.Keys(func(key ledger.Key) { l.keys.publish(key) })
-	return p
+	return p, nil
+}
+
+// emptyPast is the past of an empty log.
+func (l *Ledger) emptyPast() *past {
+	return &past{state: state.New(l.secret), head: ledger.Head{Stream: l.stream}}
+}
+
+// freshPast is the past of an empty log for what is made of this one beside the ledger. It has the secret of the ledger's state, as the
+// snapshot and the base have, so that one can be held against the other.
+func (l *Ledger) freshPast() *past {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return &past{state: l.state.Fresh(), head: ledger.Head{Stream: l.stream}}
 }
 
 // report tells the operator of something that the ledger works with all the same.

@@ -56,7 +56,7 @@ type handOut struct {
 // A waiting is a delivery in the queue.
 type waiting state.Waiting
 
-// Before implements heap.Item.
+// Before orders a heap.
 func (w waiting) Before(other waiting) bool {
 	if w.Next != other.Next {
 		return w.Next < other.Next
@@ -101,15 +101,15 @@ func (l *Ledger) CreateWebhook(ctx context.Context, w ledger.Webhook) error {
 }
 
 // RemoveWebhook implements ledger.Ledger.
-func (l *Ledger) RemoveWebhook(ctx context.Context, key, id ledger.ID, at int64) error {
+func (l *Ledger) RemoveWebhook(ctx context.Context, c ledger.WebhookChange) error {
 	return l.step(ctx, func(r *state.Record) error {
-		return l.state.RemoveWebhook(key, id, at, r)
+		return l.state.RemoveWebhook(&c, r)
 	}, func(uint64) { l.forgetGone() })
 }
 
 // EnableWebhook implements ledger.Ledger.
-func (l *Ledger) EnableWebhook(ctx context.Context, key, id ledger.ID, at int64) error {
-	return l.step(ctx, func(r *state.Record) error { return l.state.EnableWebhook(key, id, at, r) }, func(uint64) {})
+func (l *Ledger) EnableWebhook(ctx context.Context, c ledger.WebhookChange) error {
+	return l.step(ctx, func(r *state.Record) error { return l.state.EnableWebhook(&c, r) }, func(uint64) {})
 }
 
 // forgetGone gives back the memory of deliveries that wait no more, where they are many.

@@ -14,11 +14,13 @@ import (
 // Path implements ledger.Ledger.
 func (l *Ledger) Path(ctx context.Context, lsn uint64, most int) (path ledger.Path, err error) {
 	l.mu.Lock()
-	head, err := l.head, l.refusal()
+	head, begins, err := l.head, l.base.begins(), l.refusal()
 	l.mu.Unlock()
 	switch {
 	case err != nil:
 		return path, err
+	case lsn <= begins.LSN && lsn != 0:
+		return path, fmt.Errorf("%w: the log begins at record %d, and %d was asked for", ledger.ErrDropped, begins.LSN+1, lsn)
 	case lsn == 0 || lsn > head.LSN:
 		return path, fmt.Errorf("%w: the log has no durable record %d; it ends at %d", ledger.ErrNotFound, lsn, head.LSN)
 	}
@@ -59,7 +61,7 @@ func chain(at *ledger.Head, first uint64, b []byte) error {
 	own, count := binary.BigEndian.Uint64(b[20:]), uint64(binary.BigEndian.Uint32(b[28:]))
 	switch {
 	case own != first || own == 0 || count == 0 || own > ledger.MaxLSN:
-		return fmt.Errorf("group %d: it calls itself %d, with %d records", first, own, count)
+		return fmt.Errorf("group %d: it has the number %d and %d records", first, own, count)
 	case at.LSN != 0 && (first != at.LSN+1 || (next.Stream != at.Stream) != (string(b[:len(magic)]) == magicBegins) || [32]byte(b[32:headerBytes]) != at.Hash):
 		return fmt.Errorf("group %d: it does not follow the one before", first)
 	}

@@ -152,14 +152,22 @@ func (l *Ledger) bodies(lsns []uint64, holds []ledger.Hold) (filled int, err err
 
 // pickAt visits records of the group that has the first of some LSNs, as pick does. what and id say in errors what is read.
 func (l *Ledger) pickAt(what string, id any, lsns []uint64, visit func(i int, r *state.Record) bool) error {
-	var problem error
-	err := l.log.Read(lsns[0], func(_ uint64, b []byte) bool {
-		problem = pick(b, lsns, visit)
-		return false
-	})
+	l.cutting.RLock()
+	defer l.cutting.RUnlock()
+	var problem, err error
+	if lsns[0] <= l.base.begins().LSN {
+		problem = l.base.pick(lsns, visit)
+	} else {
+		err = l.log.Read(lsns[0], func(_ uint64, b []byte) bool {
+			problem = pick(b, lsns, visit)
+			return false
+		})
+	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: reading %s %v: %w", ledger.ErrUnavailable, what, id, err)
+	case errors.Is(problem, ledger.ErrDropped):
+		return fmt.Errorf("reading %s %v: %w", what, id, problem)
 	case problem != nil:
 		return fmt.Errorf("%w: reading %s %v: %w", ledger.ErrCorrupt, what, id, problem)
 	}

@@ -13,11 +13,17 @@ import (
 
 // Groups implements ledger.Ledger.
 func (l *Ledger) Groups(ctx context.Context, after uint64, most int) (path ledger.Path, head ledger.Head, err error) {
+	l.cutting.RLock()
+	defer l.cutting.RUnlock()
 	l.mu.Lock()
 	head, err = l.head, l.refusal()
+	begins := l.base.begins().LSN
 	l.mu.Unlock()
-	if err != nil || after >= head.LSN {
+	switch {
+	case err != nil || after >= head.LSN:
 		return path, head, err
+	case after < begins:
+		return path, head, fmt.Errorf("%w: the log begins at record %d, and what follows %d was asked for", ledger.ErrDropped, begins+1, after)
 	}
 	var problem error
 	size := 0
@@ -50,6 +56,40 @@ func Restore(log Log) (*Restoring, error) {
 		return nil, errors.Join(err, fmt.Errorf("%w: the log that is to be filled has records", ledger.ErrInvalid))
 	}
 	return &Restoring{log: log, past: &past{state: state.New(state.Secret{})}}, nil
+}
+
+// Begin has the log begin as one does whose first groups were dropped: with what is in their place, and the base. The error wraps
+// ledger.ErrCorrupt where these do not fit each other. Whose signature it has is for the caller to verify.
+func (r *Restoring) Begin(group []byte, from io.Reader) (ledger.Beginning, error) {
+	g, err := readBeginning(group)
+	if err != nil {
+		return ledger.Beginning{}, err
+	}
+	store, ok := r.log.(Dropper)
+	if !ok || r.past.head.LSN != 0 {
+		return g.Beginning, errors.Join(ledger.ErrNotRetained, fmt.Errorf("%d records are there", r.past.head.LSN))
+	}
+	nothing := func(ledger.RetentionStep) error { return nil }
+	err = store.SaveBase(g.After.LSN, func(to io.Writer) error {
+		_, err := io.Copy(to, from)
+		return err
+	}, nothing)
+	if err == nil {
+		err = store.Drop(g.After.LSN, group, nothing)
+	}
+	if err != nil {
+		return g.Beginning, err
+	}
+	b, err := openBase(r.log, *g)
+	if err != nil {
+		return g.Beginning, fmt.Errorf("%w: the base of its retention checkpoint %w", ledger.ErrCorrupt, err)
+	}
+	defer b.file.Close()
+	if err := b.verify(); err != nil {
+		return g.Beginning, err
+	}
+	r.past, err = b.past(nil)
+	return g.Beginning, err
 }
 
 // Add adds the next group, after it was found to follow the one before. The error wraps ledger.ErrCorrupt where it does not.

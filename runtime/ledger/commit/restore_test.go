@@ -237,7 +237,7 @@ func TestRestoredChain(t *testing.T) {
 		}
 		l.Close()
 		met := false
-		end, err := commit.VerifyLog(log, func(at ledger.Head) error { met = met || at == head; return nil })
+		end, err := commit.VerifyLog(log, whole, func(at ledger.Head) error { met = met || at == head; return nil })
 		if err != nil || !met || end.Stream == head.Stream || end.LSN != head.LSN+2 {
 			t.Errorf("the chain of %d ends at %+v, %v; the head of the backup was met: %v", head.LSN, end, err, met)
 		}

@@ -2,6 +2,7 @@ package commit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"bailiff/runtime/ledger"
@@ -72,8 +73,17 @@ func (l *Ledger) Policy(ctx context.Context, key ledger.ID) (p ledger.StoredPoli
 	case known.PolicyLSN == 0:
 		return p, fmt.Errorf("%w: a policy of key %s", ledger.ErrNotFound, key)
 	}
+	p, err = l.DeployedPolicy(ctx, key, known.PolicyLSN)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return p, fmt.Errorf("%w: record %d does not deploy a policy for key %s", ledger.ErrCorrupt, known.PolicyLSN, key)
+	}
+	return p, err
+}
+
+// DeployedPolicy implements ledger.Ledger.
+func (l *Ledger) DeployedPolicy(_ context.Context, key ledger.ID, lsn uint64) (p ledger.StoredPolicy, err error) {
 	found := false
-	err = l.pickAt("the policy of key", key, []uint64{known.PolicyLSN}, func(_ int, r *state.Record) bool {
+	err = l.pickAt("the policy of key", key, []uint64{lsn}, func(_ int, r *state.Record) bool {
 		found = r.Policy(key, &p)
 		return false
 	})
@@ -81,7 +91,7 @@ func (l *Ledger) Policy(ctx context.Context, key ledger.ID) (p ledger.StoredPoli
 	case err != nil:
 		return ledger.StoredPolicy{}, err
 	case !found:
-		return ledger.StoredPolicy{}, fmt.Errorf("%w: record %d does not deploy a policy for key %s", ledger.ErrCorrupt, known.PolicyLSN, key)
+		return ledger.StoredPolicy{}, fmt.Errorf("%w: record %d does not deploy a policy for key %s", ledger.ErrNotFound, lsn, key)
 	}
 	return p, nil
 }

@@ -216,11 +216,14 @@ func TestOldLog(t *testing.T) {
 	must(t, l.Close())
 }
 
+// whole takes a log that begins anywhere.
+func whole(ledger.Beginning) error { return nil }
+
 // TestVerifyLog edits logs. A checkpoint of record 3 is compared on the way.
 func TestVerifyLog(t *testing.T) {
 	good := written(t)
 	var checkpoint ledger.Head
-	end, err := commit.VerifyLog(good, func(head ledger.Head) error {
+	end, err := commit.VerifyLog(good, whole, func(head ledger.Head) error {
 		if head.LSN == 3 {
 			checkpoint = head
 		}
@@ -258,7 +261,7 @@ func TestVerifyLog(t *testing.T) {
 		}
 		c.edit(log)
 		fits := false
-		head, err := commit.VerifyLog(log, func(head ledger.Head) error {
+		head, err := commit.VerifyLog(log, whole, func(head ledger.Head) error {
 			fits = fits || head == checkpoint
 			return nil
 		})
@@ -273,7 +276,7 @@ func TestVerifyLog(t *testing.T) {
 		}
 	}
 	other := errors.New("the caller has seen enough")
-	if head, err := commit.VerifyLog(good, func(ledger.Head) error { return other }); head.LSN != 1 || !errors.Is(err, other) {
+	if head, err := commit.VerifyLog(good, whole, func(ledger.Head) error { return other }); head.LSN != 1 || !errors.Is(err, other) {
 		t.Errorf("stopped at %d with %v", head.LSN, err)
 	}
 }

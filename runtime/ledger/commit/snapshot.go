@@ -75,9 +75,9 @@ func (p *past) replay(r *state.Record, first uint64, b []byte, visit func()) err
 	return nil
 }
 
-// appendSnapshot appends the snapshot of p.
-func (p *past) appendSnapshot(b []byte) []byte {
-	b = append(b, snapshotMagic...)
+// snapshot returns the snapshot of p.
+func (p *past) snapshot() []byte {
+	b := []byte(snapshotMagic)
 	b = append(b, p.head.Stream[:]...)
 	b = binary.BigEndian.AppendUint64(b, p.head.LSN)
 	b = append(b, p.head.Hash[:]...)
@@ -131,22 +131,29 @@ func readSegments(r *bytes.Reader) (segments []segment, err error) {
 	return segments, err
 }
 
-// load returns the past of the log's snapshot, nil where there is none. An error says why it can't be used.
-func load(log Log) (*past, error) {
+// load returns the past of the log's snapshot, nil where there is none, or none after the beginning of the log, which has a base where
+// b is not nil. An error says why it can't be used.
+func load(log Log, b *base) (*past, error) {
 	store, ok := log.(Snapshots)
 	if !ok {
 		return nil, nil
 	}
-	b, err := store.LoadSnapshot()
+	text, err := store.LoadSnapshot()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errSnapshot, err)
 	}
-	if b == nil {
+	if text == nil {
 		return nil, nil
 	}
-	p, err := readSnapshot(b)
+	p, err := readSnapshot(text)
 	if err != nil {
 		return nil, err
+	}
+	if begins := b.begins().LSN; begins != 0 {
+		if p.head.LSN < begins {
+			return nil, nil
+		}
+		p.times.dropThrough(begins)
 	}
 	if err := fits(p.head, log); err != nil {
 		return p, fmt.Errorf("%w: %w", errSnapshot, err)
@@ -158,8 +165,8 @@ func load(log Log) (*past, error) {
 func fits(end ledger.Head, log Log) error {
 	found := ledger.Head{}
 	err := log.Read(end.LSN, func(_ uint64, b []byte) bool {
-		if s, err := parse(b); err == nil {
-			found = ledger.Head{Stream: s.stream, LSN: s.first + uint64(s.count) - 1, Hash: sha256.Sum256(b)}
+		if head, err := headOf(b); err == nil {
+			found = head
 		}
 		return false
 	})
@@ -218,12 +225,16 @@ func (l *Ledger) makeSnapshots(n *snapshotter) {
 
 // makeSnapshot makes one of the log as far as it is durable now.
 func (l *Ledger) makeSnapshot(n *snapshotter) error {
+	l.rewriting.Lock()
+	defer l.rewriting.Unlock()
 	l.mu.Lock()
-	target := l.head
+	target, b := l.head, l.base
 	l.mu.Unlock()
-	p, err := load(n.log)
+	p, err := load(n.log, b)
 	if p == nil || err != nil { // what can't be used is put right by this one
-		p = &past{state: state.New(l.secret)}
+		if p, err = b.past(l.freshPast); err != nil {
+			return fmt.Errorf("ledger: making a snapshot: %w", err)
+		}
 	}
 	var r state.Record
 	var problem error
@@ -243,7 +254,7 @@ func (l *Ledger) makeSnapshot(n *snapshotter) error {
 	case p.head != target:
 		err = fmt.Errorf("reading the log led to record %d instead of %d", p.head.LSN, target.LSN)
 	default:
-		err = n.store.SaveSnapshot(p.appendSnapshot(nil))
+		err = n.store.SaveSnapshot(p.snapshot())
 	}
 	if err != nil {
 		return fmt.Errorf("ledger: making a snapshot: %w", err)

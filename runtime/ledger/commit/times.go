@@ -2,6 +2,7 @@ package commit
 
 import (
 	"math"
+	"slices"
 	"sort"
 )
 
@@ -39,6 +40,19 @@ func (x *timeIndex) add(first uint64, count uint32, times span) {
 		return
 	}
 	x.segments = append(x.segments, segment{first, uint64(count), times})
+}
+
+// dropThrough forgets the segments that end at an LSN or before it. One that ends there and takes further records stays, so that what
+// follows is the same whether it was read after the segment was forgotten or before.
+func (x *timeIndex) dropThrough(lsn uint64) {
+	n := 0
+	for ; n < len(x.segments); n++ {
+		s := &x.segments[n]
+		if s.first+s.count-1 > lsn || n == len(x.segments)-1 && s.count < segmentRecords {
+			break
+		}
+	}
+	x.segments = slices.Clone(x.segments[n:])
 }
 
 // next returns the first LSN from lsn on that may have a time between from and to, and the first one after it that

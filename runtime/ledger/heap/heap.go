@@ -1,17 +1,17 @@
 // Package heap is a binary heap of values that know their order: the ledger's queues of what falls due.
 package heap
 
-// An Item has a place in an order.
-type Item[T any] interface {
+// An item has a place in an order.
+type item[T any] interface {
 	// Before reports whether the item comes before another.
 	Before(other T) bool
 }
 
 // A Heap gives back the first of its items. The zero value is empty and ready. It is not safe for concurrent use.
-type Heap[T Item[T]] struct{ items []T }
+type Heap[T item[T]] struct{ items []T }
 
 // Restore returns the heap that had the items, in the order in which Items gave them.
-func Restore[T Item[T]](items []T) Heap[T] { return Heap[T]{items} }
+func Restore[T item[T]](items []T) Heap[T] { return Heap[T]{items} }
 
 // Items returns all items, in the heap's own order. They are the heap's.
 func (h *Heap[T]) Items() []T { return h.items }

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"bailiff/fuzz/ledgertest"
+	"bailiff/fuzz/ledgertest/suite"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/memory"
 )
 
 func TestConformance(t *testing.T) {
-	ledgertest.Run(t, ledgertest.Suite{
+	suite.Run(t, suite.Suite{
 		Open: func(*testing.T) ledger.Ledger { return memory.New() },
 	})
 }

@@ -50,7 +50,7 @@ func listKey(key ledger.ID, stretch uint64) []byte {
 
 func readListKey(b []byte) (key ledger.ID, stretch uint64, err error) {
 	if len(b) != listKeyBytes {
-		return key, 0, fmt.Errorf("ledger: the key %q is no list's", b)
+		return key, 0, fmt.Errorf("ledger: the key %q is not the key of a list", b)
 	}
 	copy(key[:], b[1:])
 	return key, binary.BigEndian.Uint64(b[1+len(key):]), nil
@@ -228,6 +228,32 @@ func (x *index) Put(mark []byte, stretch uint64, lists map[ledger.ID][]byte) err
 			if err := b.Set(listKey(key, stretch), list, nil); err != nil {
 				return err
 			}
+		}
+		if err := b.Set(markKey, mark, nil); err != nil {
+			return err
+		}
+		return b.Commit(pebble.NoSync)
+	})
+}
+
+// Drop implements commit.Index.
+func (x *index) Drop(mark []byte, before uint64) error {
+	if err := x.failed(); err != nil {
+		return err
+	}
+	x.unsaved = true
+	return x.do(func() (err error) {
+		b := x.db.NewBatch()
+		defer func() { err = errors.Join(err, b.Close()) }()
+		var problem error
+		err = x.Each(func(key ledger.ID, stretch uint64, _ []byte) bool {
+			if stretch < before {
+				problem = b.Delete(listKey(key, stretch), nil)
+			}
+			return problem == nil
+		})
+		if err = errors.Join(problem, err); err != nil {
+			return err
 		}
 		if err := b.Set(markKey, mark, nil); err != nil {
 			return err

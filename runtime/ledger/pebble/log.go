@@ -59,7 +59,7 @@ var _ commit.Log = (*log)(nil)
 
 func openLog(dir string, options Options) (*log, error) { return openAs(dir, options, false) }
 
-// openReadOnly opens what is there, and writes nothing.
+// openReadOnly opens an existing log, and writes nothing.
 func openReadOnly(dir string, options Options) (*log, error) { return openAs(dir, options, true) }
 
 func openAs(dir string, options Options, readOnly bool) (l *log, err error) {
@@ -255,7 +255,7 @@ func (l *log) Head() (first uint64, err error) {
 
 func lsnOf(key []byte) (uint64, error) {
 	if len(key) != len("l/")+8 {
-		return 0, fmt.Errorf("ledger: the key %q is no group's", key)
+		return 0, fmt.Errorf("ledger: the key %q is not the key of a group", key)
 	}
 	return binary.BigEndian.Uint64(key[len("l/"):]), nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"bailiff/fuzz/ledgertest"
+	"bailiff/fuzz/ledgertest/suite"
 	"bailiff/runtime/ledger"
 )
 
@@ -26,7 +27,7 @@ func TestConformance(t *testing.T) {
 		}
 		return l
 	}
-	ledgertest.Run(t, ledgertest.Suite{
+	suite.Run(t, suite.Suite{
 		Open: func(t *testing.T) ledger.Ledger {
 			fs = vfs.NewMem()
 			return open(t)

@@ -32,6 +32,11 @@ func (l *log) SaveSnapshot(snapshot []byte) error {
 	if err := l.fs.Rename(next, l.fs.PathJoin(l.dir, snapshotName)); err != nil {
 		return err
 	}
+	return l.syncDir()
+}
+
+// syncDir makes the names in the log's folder durable.
+func (l *log) syncDir() error {
 	dir, err := l.fs.OpenDir(l.dir)
 	if err != nil {
 		return err

@@ -8,12 +8,16 @@ import (
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/state"
 )
 
 // A Chain is what VerifyChain has found.
 type Chain struct {
 	Head            ledger.Head // the end of the whole part
 	Records, Groups uint64
+
+	// Begins says where the chain begins, if groups were dropped. Its signature is for the caller to verify.
+	Begins ledger.Beginning
 
 	// At is the SHA-256 of the group that ends with the record that was asked for, and Ends whether one does. A
 	// checkpoint fits the log where Ends holds, its stream is one of Streams, and its hash is At.
@@ -48,16 +52,21 @@ func VerifyChain(dir string, options Options, at uint64) (chain Chain, err error
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	last := uint64(0)
-	chain.Head, err = commit.VerifyLog(log, func(head ledger.Head) error {
+	chain.Head, err = commit.VerifyLog(log, func(from ledger.Beginning) error {
+		chain.Begins, last = from, from.After.LSN
+		if from.After.LSN != 0 {
+			chain.noteAt(from.After, at)
+			chain.Streams = append(chain.Streams, from.After.Stream)
+		}
+		return nil
+	}, func(head ledger.Head) error {
 		chain.Groups++
 		chain.Records += head.LSN - last
 		last = head.LSN
 		if n := len(chain.Streams); n == 0 || chain.Streams[n-1] != head.Stream {
 			chain.Streams = append(chain.Streams, head.Stream)
 		}
-		if head.LSN == at {
-			chain.At, chain.Ends = head.Hash, true
-		}
+		chain.noteAt(head, at)
 		return nil
 	})
 	if errors.Is(err, commit.ErrUnfinished) {
@@ -80,14 +89,21 @@ func VerifyChain(dir string, options Options, at uint64) (chain Chain, err error
 	return chain, err
 }
 
+// noteAt notes the hash of a place in the chain, where it is the one that was asked for.
+func (c *Chain) noteAt(head ledger.Head, at uint64) {
+	if head.LSN == at {
+		c.At, c.Ends = head.Hash, true
+	}
+}
+
 // Records is [commit.Records] of the log in dir. It changes nothing; its errors wrap ledger.ErrLocked where a process
 // holds dir.
-func Records(dir string, options Options, visit func(lsn uint64, record string) error) error {
+func Records(dir string, options Options, begins func(after uint64, from *state.State), visit func(lsn uint64, record string) error) error {
 	log, err := openExisting(dir, options)
 	if err != nil {
 		return err
 	}
-	return errors.Join(commit.Records(log, visit), log.Close())
+	return errors.Join(commit.Records(log, begins, visit), log.Close())
 }
 
 // openExisting opens the log in dir to be read.

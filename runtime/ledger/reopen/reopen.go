@@ -85,7 +85,10 @@ type Log struct {
 	finish sync.Once
 }
 
-var _ commit.Reopener = (*Log)(nil)
+var (
+	_ commit.Reopener = (*Log)(nil)
+	_ commit.Dropper  = (*Log)(nil)
+)
 
 // Open opens a log for the first time and returns one that is opened again by the same function. The error is that of the function.
 func Open(open func() (commit.Log, error), options Options) (*Log, error) {
@@ -139,6 +142,40 @@ func (l *Log) Head() (first uint64, err error) {
 		return err
 	})
 	return first, err
+}
+
+// dropper makes one call of the log that is open, if it can drop groups.
+func (l *Log) dropper(call func(commit.Dropper) error) error {
+	return l.use(func(log commit.Log) error {
+		if log, ok := log.(commit.Dropper); ok {
+			return call(log)
+		}
+		return ledger.ErrNotRetained
+	})
+}
+
+// SaveBase implements commit.Dropper.
+func (l *Log) SaveBase(lsn uint64, write func(io.Writer) error, reached func(ledger.RetentionStep) error) error {
+	return l.dropper(func(log commit.Dropper) error { return log.SaveBase(lsn, write, reached) })
+}
+
+// OpenBase implements commit.Dropper.
+func (l *Log) OpenBase(lsn uint64) (base commit.Base, err error) {
+	err = l.dropper(func(log commit.Dropper) error {
+		base, err = log.OpenBase(lsn)
+		return err
+	})
+	return base, err
+}
+
+// Drop implements commit.Dropper.
+func (l *Log) Drop(lsn uint64, beginning []byte, reached func(ledger.RetentionStep) error) error {
+	return l.dropper(func(log commit.Dropper) error { return log.Drop(lsn, beginning, reached) })
+}
+
+// Free implements commit.Dropper.
+func (l *Log) Free(lsn uint64, reached func(ledger.RetentionStep) error) error {
+	return l.dropper(func(log commit.Dropper) error { return log.Free(lsn, reached) })
 }
 
 // Current implements commit.Reopener.

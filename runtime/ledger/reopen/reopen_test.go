@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"bailiff/fuzz/ledgertest"
+	"bailiff/fuzz/ledgertest/suite"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/memory"
@@ -85,7 +86,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 // TestConformance runs the suite of every ledger over a log that is opened again.
 func TestConformance(t *testing.T) {
-	ledgertest.Run(t, ledgertest.Suite{Open: func(t *testing.T) ledger.Ledger {
+	suite.Run(t, suite.Suite{Open: func(t *testing.T) ledger.Ledger {
 		return mustOpen(t, newDisk().open, quick)
 	}})
 }

@@ -238,8 +238,14 @@ func readWebhook(d *decoder, key ledger.ID) *ledger.Webhook {
 
 // webhookFormat reads a format that is not the standard one.
 func (d *decoder) webhookFormat() ledger.WebhookFormat {
+	format := d.anyFormat()
+	d.Check(format > ledger.StandardFormat, "an unknown format of a webhook")
+	return format
+}
+
+func (d *decoder) anyFormat() ledger.WebhookFormat {
 	format := ledger.WebhookFormat(d.Byte())
-	d.Check(format > ledger.StandardFormat && format <= ledger.EmailFormat, "an unknown format of a webhook")
+	d.Check(format <= ledger.EmailFormat, "an unknown format of a webhook")
 	return format
 }
 

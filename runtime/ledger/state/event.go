@@ -61,7 +61,7 @@ func (r *Record) showSettlement(e *ledger.LoggedEvent) {
 // keepsWebhook reports whether a delivery's result leaves its webhook as it is.
 func (r *Record) keepsWebhook() bool { return r.Settled.Action != DeliveryDisables }
 
-func (r *Record) showPins(e *ledger.LoggedEvent) { e.Server, e.Pins = r.Pins.Server, r.Pins.view() }
+func (r *Record) showPins(e *ledger.LoggedEvent) { e.Server, e.Pins = r.Pins.Server, r.Pins.Views() }
 
 // Matches reports whether a query wants r, but for its place in the log.
 func (r *Record) Matches(q *ledger.EventQuery) bool {

@@ -26,7 +26,7 @@ type expiry struct {
 	hold holdRef
 }
 
-// Before implements heap.Item.
+// Before orders a heap.
 func (e expiry) Before(other expiry) bool {
 	if e.at != other.at {
 		return e.at < other.at
@@ -52,7 +52,7 @@ func (t *expiryTable) remove(hold holdRef) {
 	t.clean()
 }
 
-// clean drops what is not pending any more from the head of the queue.
+// clean drops resolved entries from the head of the queue.
 func (t *expiryTable) clean() {
 	for t.order.Len() > 0 {
 		first := t.order.Min()

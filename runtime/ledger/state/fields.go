@@ -5,6 +5,7 @@ import (
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/codec"
+	"bailiff/runtime/ledger/pins"
 	"bailiff/runtime/subject"
 	"bailiff/vm/errcode"
 )
@@ -18,7 +19,7 @@ type field struct {
 	read   func(r *Record, d *decoder)
 }
 
-// Bounds of what is written.
+// Bounds of written fields.
 const (
 	maxVarint   = binary.MaxVarintLen64
 	maxAmount   = 1 + 32
@@ -120,6 +121,10 @@ var (
 	webhookFormat = &field{"format", 1, func(r *Record, b []byte) []byte {
 		return append(b, byte(r.Webhook.Format))
 	}, func(r *Record, d *decoder) { r.Webhook.Format = d.webhookFormat() }}
+	// operatorFormat is that of a webhook of the operator's.
+	operatorFormat = &field{"format", 1, webhookFormat.append, func(r *Record, d *decoder) {
+		r.Webhook.Format, r.Webhook.Operator = d.anyFormat(), true
+	}}
 	webhookID = &field{"webhook-id", idBytes, func(r *Record, b []byte) []byte {
 		return append(b, r.Webhook.ID[:]...)
 	}, func(r *Record, d *decoder) {
@@ -133,8 +138,8 @@ var (
 	}
 	pinsEffect = &field{
 		"pins", maxPins,
-		func(r *Record, b []byte) []byte { return r.Pins.append(b) },
-		func(r *Record, d *decoder) { r.Pins = readPinsEffect(d) },
+		func(r *Record, b []byte) []byte { return r.Pins.Append(b) },
+		func(r *Record, d *decoder) { r.Pins = pins.ReadEffect(&d.Decoder) },
 	}
 )
 

@@ -107,6 +107,7 @@ var kinds = [256]kind{
 		forms: []form{
 			{number: 11, about: "registered", fields: []*field{webhook}},
 			{number: 45, about: "registered, with a format", needs: formatted, fields: []*field{webhook, webhookFormat}},
+			{number: 50, about: "registered by the operator", needs: operated, fields: []*field{webhook, operatorFormat}},
 		},
 		live: true, apply: (*State).applyHook, show: (*Record).showWebhook,
 	},
@@ -154,6 +155,10 @@ var kinds = [256]kind{
 		forms: []form{{number: 48, about: "of no key", fields: []*field{rotation}}},
 		of:    noKey, apply: (*State).applyRotation, show: (*Record).showRotation,
 	},
+	ledger.EventsDropped: {
+		forms: []form{{number: 49, about: "of no key: retention has exported the log up to a record, and drops it", fields: []*field{dropEffect}}},
+		of:    noKey, apply: (*State).applyDrop, show: (*Record).showDrop,
+	},
 	ledger.PinsChanged: {
 		forms: []form{{number: 32, fields: []*field{pinsEffect}}},
 		live:  true, apply: (*State).applyPins, show: (*Record).showPins,
@@ -181,6 +186,7 @@ func hasOwner(r *Record) bool {
 	return r.Created.Operator != [32]byte{} || r.Created.Organization != ""
 }
 func formatted(r *Record) bool { return r.Webhook.Format != 0 }
+func operated(r *Record) bool  { return r.Webhook.Operator }
 func noted(r *Record) bool     { return r.Note != "" && r.Approval == nil }
 func byPasskey(r *Record) bool { return r.Approval != nil }
 func named(r *Record) bool     { return r.Deployed.Named || r.Deployed.Serial != 0 }

@@ -15,7 +15,7 @@ const sweepStep = 4
 // asking (decisions, section 7), so that nothing is good again then.
 const keptExpired = int64(5 * 60e9)
 
-// A onceTable remembers what was used until it expires. Keys have times of their own, so what has expired for one need
+// A onceTable remembers used ids until they expire. Keys have times of their own, so what has expired for one need
 // not have for another: the table therefore refuses as expired whatever expires no later than something that it has
 // forgotten. So nothing is used twice by any caller.
 type onceTable[K comparable] struct {
@@ -29,7 +29,7 @@ type onceEntry[K comparable] struct {
 	id      K
 }
 
-// Before implements heap.Item.
+// Before orders a heap.
 func (e onceEntry[K]) Before(other onceEntry[K]) bool { return e.expires < other.expires }
 
 // check returns why id, which expires at a time, cannot be used at now.

@@ -2,6 +2,7 @@ package state
 
 import (
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/pins"
 	"bailiff/vm/amount"
 )
 
@@ -49,11 +50,12 @@ type Record struct {
 	Default  *DefaultEffect  // of DefaultBound
 	Webhook  *ledger.Webhook // of WebhookCreated: all of it; of WebhookRemoved, WebhookEnabled and DeliverySettled: its ID
 	Settled  SettleEffect    // of DeliverySettled
-	Pins     *PinsEffect     // of PinsChanged
+	Pins     *pins.Effect    // of PinsChanged
 	Halt     *ledger.Halt    // of KeySuspended, KeyResumed, ServiceFrozen and ServiceThawed
 
 	Restored *ledger.Restoration // of ServiceRestored
 	Rotation *ledger.Rotation    // of OperatorRotated
+	Drop     *ledger.Drop        // of EventsDropped
 
 	Approver *ledger.ApproverStatement // of ApproverConfirmed, ApproverSuspended, ApproverResumed and ApproverRemoved
 	Approval *ledger.Approval          // of HoldApproved, and of HoldResolved where a passkey decided

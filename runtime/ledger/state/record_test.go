@@ -13,6 +13,7 @@ import (
 
 	"bailiff/fuzz/kit/seed"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/pins"
 	"bailiff/runtime/subject"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
@@ -92,6 +93,9 @@ var random = map[*field]func(source, *Record){
 			Secret: []byte("s" + g.text(ledger.MaxWebhookSecret-1)), Created: g.Int64N(ledger.MaxTime),
 		}
 	},
+	operatorFormat: func(g source, r *Record) {
+		r.Webhook.Format, r.Webhook.Operator = ledger.WebhookFormat(g.IntN(4)), true
+	},
 	webhookFormat: func(g source, r *Record) { r.Webhook.Format = ledger.WebhookFormat(1 + g.IntN(3)) },
 	webhookID:     func(g source, r *Record) { r.Webhook = &ledger.Webhook{ID: g.id(), Key: r.Key} },
 	settlement: func(g source, r *Record) {
@@ -135,6 +139,11 @@ var random = map[*field]func(source, *Record){
 			r.Rotation.Signed = s
 		}
 	},
+	dropEffect: func(g source, r *Record) {
+		r.Now = max(r.Now, 1)
+		r.Drop = &ledger.Drop{At: r.Now, Through: ledger.Head{LSN: 1 + g.Uint64N(ledger.MaxLSN), Hash: g.hash()}, Base: g.hash(), Export: g.hash()}
+		copy(r.Drop.Through.Stream[:], g.text(40))
+	},
 	haltEffect: func(g source, r *Record) {
 		r.Halt = &ledger.Halt{Key: r.Key, Stop: r.Kind == ledger.KeySuspended || r.Kind == ledger.ServiceFrozen, At: r.Now, Reason: g.text(ledger.MaxHaltReason)}
 		if g.IntN(2) == 1 {
@@ -168,9 +177,9 @@ func (g source) deployment(r *Record) {
 
 // pins fills in what becomes of pins.
 func (g source) pins(r *Record) {
-	r.Pins = &PinsEffect{Server: "s" + g.text(ledger.MaxServerName-1)}
+	r.Pins = &pins.Effect{Server: "s" + g.text(ledger.MaxServerName-1)}
 	for range 1 + g.IntN(3) {
-		e := PinEffect{Tool: g.text(ledger.MaxToolName), Change: ledger.PinChange(1 + g.IntN(4))}
+		e := pins.ToolEffect{Tool: g.text(ledger.MaxToolName), Change: ledger.PinChange(1 + g.IntN(4))}
 		switch e.Change {
 		case ledger.ToolPinned, ledger.ToolChanged:
 			e.Definition = []byte("{" + g.text(2000))

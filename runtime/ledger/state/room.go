@@ -25,7 +25,7 @@ type idleGroup struct {
 	id    [2]uint64
 }
 
-// Before implements heap.Item: the head of a heap is the group that has been idle for the shortest time.
+// Before orders a heap: the head of a heap is the group that has been idle for the shortest time.
 func (g idleGroup) Before(other idleGroup) bool { return g.order > other.order }
 
 // maxIdle is how many idle groups are remembered: more than the counters of two plans, so that a plan finds enough, and so

@@ -13,16 +13,17 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/codec"
 	"bailiff/runtime/ledger/heap"
+	"bailiff/runtime/ledger/pins"
 )
 
-// Encoding of a snapshot, version 6 to 11, in the terms of records (encode.go). What a state finds by one thing and by another
+// Encoding of a snapshot, version 6 to 12, in the terms of records (encode.go). What a state finds by one thing and by another
 // is there once. Queues are as they are in memory, so that a state that was read goes on exactly as the one that
 // was written would have.
 //
 // The version means what is forgotten when as well: verifying compares the bytes with those of a replay, so that with
 // another order of sweeping an honest snapshot of before would pass for an edited one.
 //
-//	snapshot    = (6 | 7 | 8 | 9 | 10 | 11) secret n (key)*n tokens activations expiring n (default)*n replays halts approvers formats operators   keys in the order of their creation
+//	snapshot    = (6 | 7 | 8 | 9 | 10 | 11 | 12) secret n (key)*n tokens activations expiring n (default)*n replays halts approvers formats operators dropped   keys in the order of their creation
 //	key         = id created-lsn created stored now lsn counters holds n (usage)*n n (deployment)*n kept hooks pins
 //	stored      = operator organization created revoked policy-hash policy-lsn
 //	counters    = next-death n (id dies order amount)*n
@@ -38,8 +39,9 @@ import (
 //	halt        = since last serial reason
 //	used-up     = after the halts in version 8, which a state has that was restored with its counters used up: when
 //	approvers   = after used-up, which may be 0 then, in version 9, which a state has that ever had an approver or has a hold with a note: serial n (device)*n n (key hold n (name credential)*n note)*n
-//	formats     = after approvers in version 10, which a state has that has a webhook with a format: n (key webhook format)*n
+//	formats     = after approvers in version 10, which a state has that has a webhook with a format or of the operator: n (key webhook format)*n   the operator's with 128 added
 //	operators   = after formats, which may be empty then, in version 11, which a state has whose operator key was replaced: serial n (key)*n
+//	dropped     = after operators, which may be empty then, in version 12, which a state has of whose log retention has dropped records: lsn
 //	device      = confirmed suspended confirmation, as in a record
 //	tokens      = forgotten n (expires id)*n                           activations likewise
 //	expiring    = n (at key id pending)*n
@@ -50,6 +52,7 @@ const (
 	snapshotApprovers = 9
 	snapshotFormats   = 10
 	snapshotOperators = 11
+	snapshotDropped   = 12
 )
 
 var errSnapshot = errors.New("state: snapshot")
@@ -59,6 +62,8 @@ func (s *State) AppendSnapshot(b []byte) []byte {
 	version := byte(snapshotVersion)
 	formats := s.appendFormats(nil)
 	switch {
+	case s.dropped != 0:
+		version = snapshotDropped
 	case len(s.operators.Keys) > 0:
 		version = snapshotOperators
 	case len(formats) > 1:
@@ -104,6 +109,9 @@ func (s *State) AppendSnapshot(b []byte) []byte {
 	if version >= snapshotOperators {
 		b = s.appendOperators(b)
 	}
+	if version >= snapshotDropped {
+		b = binary.AppendUvarint(b, s.dropped)
+	}
 	return b
 }
 
@@ -143,7 +151,7 @@ func (k *keyState) appendSnapshot(b []byte) []byte {
 		b = binary.AppendUvarint(b, d.Serial)
 	}
 	b = binary.AppendUvarint(b, k.stored)
-	return k.pins.appendSnapshot(k.hooks.appendSnapshot(b))
+	return k.pins.AppendSnapshot(k.hooks.appendSnapshot(b))
 }
 
 // everHalted reports whether anything was ever stopped.
@@ -266,7 +274,7 @@ func (t *expiryTable) appendSnapshot(b []byte) []byte {
 func ReadSnapshot(b []byte) (*State, error) {
 	d := newDecoder(string(b))
 	version := d.Byte()
-	d.Check(version >= snapshotVersion && version <= snapshotOperators, "another version wrote it")
+	d.Check(version >= snapshotVersion && version <= snapshotDropped, "another version wrote it")
 	s := New(Secret{d.Half(), d.Half()})
 	for range d.Count() {
 		s.readKey(&d)
@@ -293,6 +301,9 @@ func ReadSnapshot(b []byte) (*State, error) {
 	}
 	if version >= snapshotOperators {
 		s.readOperators(&d)
+	}
+	if version >= snapshotDropped {
+		s.dropped = d.Uvarint()
 	}
 	d.Check(d.Left() == 0, "bytes after the end")
 	if d.Problem() != "" {
@@ -327,9 +338,9 @@ func (s *State) readKey(d *decoder) {
 	if d.Bool() {
 		s.readHooks(k, d)
 	}
-	k.pins = readPins(d)
+	k.pins = pins.ReadTable(&d.Decoder)
 	_, twice := s.keys[k.key.ID]
-	d.Check(!twice, "a key that stands there twice")
+	d.Check(!twice, "a key that occurs twice")
 	s.keys[k.key.ID], s.byHash[k.key.Hash] = k, k.key.ID
 	s.noteCrowded(k)
 }
@@ -521,27 +532,32 @@ func (s *State) appendFormats(b []byte) []byte {
 			continue
 		}
 		for _, h := range k.hooks.list {
-			if h.Format != ledger.StandardFormat {
+			if shape := byte(h.Format) | codec.Bit(h.Operator)*operatorBit; shape != 0 {
 				n++
-				list = append(append(append(list, k.key.ID[:]...), h.ID[:]...), byte(h.Format))
+				list = append(append(append(list, k.key.ID[:]...), h.ID[:]...), shape)
 			}
 		}
 	}
 	return append(codec.AppendCount(b, n), list...)
 }
 
+// operatorBit is set in the format of a webhook that is the operator's.
+const operatorBit = 1 << 7
+
 func (s *State) readFormats(d *decoder) {
 	for range d.Count() {
 		var key, id ledger.ID
 		d.Copy(key[:])
 		d.Copy(id[:])
-		format := d.webhookFormat()
+		shape := d.Byte()
+		format, operator := ledger.WebhookFormat(shape&^operatorBit), shape&operatorBit != 0
+		d.Check(shape != 0 && format <= ledger.EmailFormat, "an unknown format of a webhook")
 		var h *hook
 		if k := s.keys[key]; k != nil {
 			h = k.hooks.find(id)
 		}
 		if d.Check(h != nil, "a format of a webhook that is not there"); h != nil {
-			h.Format = format
+			h.Format, h.Operator = format, operator
 		}
 	}
 }

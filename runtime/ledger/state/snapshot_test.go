@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"bailiff/fuzz/ledgertest"
+	"bailiff/fuzz/ledgertest/suite"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/memory"
@@ -43,7 +44,7 @@ func again(t *testing.T, s *state.State) *state.State {
 
 // logs returns the logs that the conformance suite leaves behind: all kinds of records, with all that they do.
 func logs(t *testing.T) (all []*memory.Log) {
-	ledgertest.Run(t, ledgertest.Suite{Open: func(t *testing.T) ledger.Ledger {
+	suite.Run(t, suite.Suite{Open: func(t *testing.T) ledger.Ledger {
 		log := memory.NewLog()
 		all = append(all, log)
 		l, err := commit.Open(log, commit.Options{Random: rand.Reader})
@@ -90,7 +91,7 @@ func TestSnapshot(t *testing.T) {
 		s := state.New(state.Secret{1, 2})
 		var other *state.State
 		var r state.Record
-		err := commit.Records(log, func(lsn uint64, record string) error {
+		err := commit.Records(log, nil, func(lsn uint64, record string) error {
 			if err := r.Decode(record); err != nil {
 				return err
 			}
@@ -127,7 +128,8 @@ func TestSnapshot(t *testing.T) {
 		}
 	}
 	for kind := ledger.Kind(0); kind < 255; kind++ {
-		if kind.Known() && seen[kind] == 0 {
+		// A log in memory drops nothing; testdata/histories.txt has a drop.
+		if kind.Known() && seen[kind] == 0 && kind != ledger.EventsDropped {
 			t.Errorf("no history has a record of kind %d, %s, only %v", kind, kind, slices.Sorted(maps.Keys(seen)))
 		}
 	}

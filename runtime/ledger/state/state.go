@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/pins"
 	"bailiff/vm/amount"
 )
 
@@ -36,6 +37,7 @@ type State struct {
 	replays   replayTable
 	halt      ledger.HaltState // of the whole service
 	operators ledger.Operators
+	dropped   uint64         // LSN up to which retention has dropped the log, or was about to; 0: nothing
 	usedUp    int64          // when the log was restored: the hour and the day of then are used up; 0: neither is
 	defaults  []boundDefault // oldest first; the last one is in force
 
@@ -58,7 +60,7 @@ type keyState struct {
 	deployments []ledger.DeploymentView // oldest first
 	stored      uint64                  // bytes of their texts and programs
 	hooks       *hookTable              // nil where there are none
-	pins        *pinTable               // nil where there are none
+	pins        *pins.Table             // nil where there are none
 }
 
 // A Secret is what names of counters are hashed with in memory. It is drawn at random, and belongs to a state and to its

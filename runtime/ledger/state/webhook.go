@@ -116,6 +116,8 @@ func (s *State) CreateWebhook(w *ledger.Webhook, r *Record) error {
 		return fmt.Errorf("%w: key %s", ledger.ErrNotFound, w.Key)
 	case k.key.Revoked != 0:
 		return fmt.Errorf("%w: %s", ledger.ErrKeyRevoked, w.Key)
+	case !w.Operator && s.stops(k):
+		return fmt.Errorf("%w: a webhook for key %s", ledger.ErrHalted, w.Key)
 	case k.hooks.find(w.ID) != nil:
 		return fmt.Errorf("%w: webhook %s exists already", ledger.ErrInvalid, w.ID)
 	case k.hooks != nil && len(k.hooks.list) >= ledger.MaxWebhooks:
@@ -139,20 +141,20 @@ func (s *State) applyHook(k *keyState, _ uint64, r *Record) error {
 }
 
 // RemoveWebhook fills in the record of a webhook's removal, or returns why there is none.
-func (s *State) RemoveWebhook(key, id ledger.ID, at int64, r *Record) error {
-	_, _, err := s.changeHook(ledger.WebhookRemoved, key, id, at, r)
+func (s *State) RemoveWebhook(c *ledger.WebhookChange, r *Record) error {
+	_, _, err := s.changeHook(ledger.WebhookRemoved, c, r)
 	return err
 }
 
 // EnableWebhook fills in the record of a webhook's being enabled again, or returns why there is none. r.Kind is NoRecord where
 // it was not disabled.
-func (s *State) EnableWebhook(key, id ledger.ID, at int64, r *Record) error {
-	k, h, err := s.changeHook(ledger.WebhookEnabled, key, id, at, r)
+func (s *State) EnableWebhook(c *ledger.WebhookChange, r *Record) error {
+	k, h, err := s.changeHook(ledger.WebhookEnabled, c, r)
 	switch {
 	case err != nil:
 		return err
 	case k.key.Revoked != 0:
-		return fmt.Errorf("%w: %s", ledger.ErrKeyRevoked, key)
+		return fmt.Errorf("%w: %s", ledger.ErrKeyRevoked, c.Key)
 	case h.Disabled == 0:
 		r.Kind = ledger.NoRecord
 	}
@@ -160,17 +162,22 @@ func (s *State) EnableWebhook(key, id ledger.ID, at int64, r *Record) error {
 }
 
 // changeHook fills in the record of a change of one webhook, which names it alone.
-func (s *State) changeHook(kind ledger.Kind, key, id ledger.ID, at int64, r *Record) (*keyState, *hook, error) {
+func (s *State) changeHook(kind ledger.Kind, c *ledger.WebhookChange, r *Record) (k *keyState, h *hook, err error) {
 	r.reset()
-	if at < 0 || at > ledger.MaxTime {
-		return nil, nil, fmt.Errorf("%w: a webhook changes at the time %d: use Unix nanoseconds", ledger.ErrInvalid, at)
+	if c.At < 0 || c.At > ledger.MaxTime {
+		return nil, nil, fmt.Errorf("%w: a webhook changes at the time %d: use Unix nanoseconds", ledger.ErrInvalid, c.At)
 	}
-	k := s.keys[key]
-	if k == nil || k.hooks.find(id) == nil {
-		return nil, nil, fmt.Errorf("%w: webhook %s", ledger.ErrNotFound, id)
+	if k = s.keys[c.Key]; k != nil {
+		h = k.hooks.find(c.ID)
 	}
-	r.Kind, r.Key, r.Now, r.Webhook = kind, key, max(k.now, at), &ledger.Webhook{ID: id, Key: key}
-	return k, k.hooks.find(id), nil
+	switch {
+	case h == nil || h.Operator && !c.Operator:
+		return nil, nil, fmt.Errorf("%w: webhook %s", ledger.ErrNotFound, c.ID)
+	case !c.Operator && s.stops(k):
+		return nil, nil, fmt.Errorf("%w: webhook %s", ledger.ErrHalted, c.ID)
+	}
+	r.Kind, r.Key, r.Now, r.Webhook = kind, c.Key, max(k.now, c.At), &ledger.Webhook{ID: c.ID, Key: c.Key}
+	return k, h, nil
 }
 
 func (s *State) applyEnabled(k *keyState, _ uint64, r *Record) error {

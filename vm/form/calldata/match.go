@@ -8,8 +8,8 @@ import (
 
 // The actions whose calls have a form of their own, in lower case (decisions, section 2, "Amounts and tokens").
 const (
-	actionTransfer = "wallet.transfer"
-	actionApprove  = "token.approve"
+	TransferAction = "wallet.transfer"
+	ApproveAction  = "token.approve"
 )
 
 // An Intent is what an intent says of its call, each value in its normal form.
@@ -45,7 +45,7 @@ func (m Mismatch) String() string {
 // It judges native wallet.transfer and token intents; other native intents may carry any data.
 func Match(c *Call, in *Intent) Mismatch {
 	switch {
-	case !in.Token && (in.Action != actionTransfer || c.Empty()):
+	case !in.Token && (in.Action != TransferAction || c.Empty()):
 		return Fits
 	case !in.Token:
 		return NativeData
@@ -68,9 +68,9 @@ func standsFor(action string, c *Call) bool {
 	}
 	name := c.Method.Name()
 	switch action {
-	case actionTransfer:
+	case TransferAction:
 		return name == "transfer" || name == "transferFrom"
-	case actionApprove:
+	case ApproveAction:
 		return name == "approve" || name == "increaseAllowance"
 	}
 	return true

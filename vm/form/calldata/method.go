@@ -181,6 +181,18 @@ var accountMethods = []Method{
 	runs(Selector{0x2c, 0x2a, 0xbd, 0x1e}, "executeWithoutChainIdValidation(bytes[])"),
 	runs(Selector{0xce, 0xf6, 0xd2, 0x09}, "redeemDelegations(bytes[],bytes32[],bytes[])"),
 
+	// ERC-6900, LSP6, Sequence, Ambire.
+	runs(Selector{0xf2, 0x68, 0x0c, 0x0f}, "executeWithRuntimeValidation(bytes,bytes)"),
+	runs(Selector{0x94, 0xed, 0x11, 0xe7}, "executeFromPlugin(bytes)"),
+	runs(Selector{0x38, 0x99, 0x7b, 0x11}, "executeFromPluginExternal(address,uint256,bytes)"),
+	runs(Selector{0x09, 0xc5, 0xea, 0xbe}, "execute(bytes)"),
+	runs(Selector{0xbf, 0x01, 0x76, 0xff}, "executeBatch(uint256[],bytes[])"),
+	runs(Selector{0x4c, 0x8a, 0x4e, 0x74}, "executeRelayCall(bytes,uint256,uint256,bytes)"),
+	runs(Selector{0xa2, 0x08, 0x56, 0xa5}, "executeRelayCallBatch(bytes[],uint256[],uint256[],uint256[],bytes[])"),
+	runs(Selector{0x7a, 0x9a, 0x16, 0x28}, "execute((bool,bool,uint256,address,uint256,bytes)[],uint256,bytes)"),
+	runs(Selector{0x61, 0x71, 0xd1, 0xc9}, "execute((address,uint256,bytes)[],bytes)"),
+	runs(Selector{0xab, 0xc5, 0x34, 0x5e}, "executeBySender((address,uint256,bytes)[])"),
+
 	// Safes and their modules.
 	runs(Selector{0x6a, 0x76, 0x12, 0x02}, "execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)"),
 	runs(Selector{0x46, 0x87, 0x21, 0xa7}, "execTransactionFromModule(address,uint256,bytes,uint8)"),

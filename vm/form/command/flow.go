@@ -26,6 +26,8 @@ type flow struct {
 	alias     bool       // a word may mean another command
 	foreign   bool       // functions or scripts get arguments that the text does not hold
 	reference bool       // a name may mean another variable
+	names     []string   // references
+	loops     []string   // variables of for and select, which give a reference another target
 }
 
 // assigned is one assignment. Without words, only the shell knows the value.
@@ -173,7 +175,7 @@ func (w *walker) declared(decl *syntax.DeclClause) {
 		}
 		if decl.Variant.Value != "export" && strings.Contains(options, "n") {
 			w.flow.reference = true
-			if arg.Name != nil && arg.Value != nil && (!isPlain(arg.Value.Parts, false) || isEvaluated(w.text(arg.Value.Parts, false))) {
+			if arg.Name != nil && (arg.Value == nil || !isPlain(arg.Value.Parts, false) || !w.refers(arg.Name.Value, w.text(arg.Value.Parts, false))) {
 				w.refuse(errName, arg)
 				return
 			}
@@ -198,6 +200,13 @@ func (w *walker) declared(decl *syntax.DeclClause) {
 	}
 }
 
+// refers notes a reference to another variable, and reports whether its target is a name that means nothing else. Bash evaluates a
+// subscript whenever it reads the reference, and takes what one without a target is assigned first for its target.
+func (w *walker) refers(name, target string) bool {
+	w.flow.names = append(w.flow.names, name)
+	return target != "" && strings.IndexByte(target, '[') < 0 && !isEvaluated(target)
+}
+
 // declaredWord reads a NAME=value that the parser takes for a plain word, or a name.
 func (w *walker) declaredWord(word *syntax.Word, options string) {
 	text := w.text(word.Parts, false)
@@ -208,6 +217,9 @@ func (w *walker) declaredWord(word *syntax.Word, options string) {
 	}
 	if given {
 		w.declaredText(name, word, value)
+	}
+	if option := strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+"); !option && strings.Contains(options, "n") && !w.refers(name, value) {
+		w.refuse(errName, word)
 	}
 	w.assignWord(word, strings.Contains(options, "i"))
 }
@@ -324,6 +336,7 @@ func (w *walker) loop(node *syntax.ForClause) {
 	switch loop := node.Loop.(type) {
 	case *syntax.WordIter:
 		name := loop.Name.Value
+		w.flow.loops = append(w.flow.loops, name)
 		if isEvaluated(name) {
 			w.refuse(errName, loop)
 		}
@@ -422,6 +435,11 @@ func (r *reader) finish() {
 				r.fail(fmt.Errorf("%w: write out %s", errText, value.name))
 			}
 			r.evaluated(value.name)
+		}
+	}
+	for _, name := range r.flow.loops {
+		if contains(r.flow.names, name) {
+			r.fail(fmt.Errorf("%w: %s", errName, name))
 		}
 	}
 	if len(r.flow.uses)+len(r.flow.integers)+len(r.flow.compound) == 0 || r.err != nil {

@@ -76,7 +76,7 @@ func Entry(text string) (pattern string, err error) {
 	}
 	pattern, ok := lower(text)
 	if !ok {
-		return "", fmt.Errorf("recipient %q holds a letter whose small form is of ASCII or makes it too long: write plain small letters", text)
+		return "", fmt.Errorf("recipient %q holds a letter whose small form is of ASCII or makes it too long, or a mark that is not shown: write plain small letters", text)
 	}
 	return pattern, nil
 }
@@ -176,10 +176,10 @@ func closing(text string) int {
 }
 
 // lower returns an address in lower case and composed (NFC), and false where that would turn another letter into one of
-// ASCII, or is too long: some small letters take more bytes.
+// ASCII, where it has a mark that is not shown (which display names may have), or is too long: some small letters take more bytes.
 func lower(address string) (string, bool) {
 	for _, r := range address {
-		if r >= utf8.RuneSelf && becomesASCII(r) {
+		if r >= utf8.RuneSelf && (becomesASCII(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)) {
 			return "", false
 		}
 	}

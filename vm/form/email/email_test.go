@@ -54,6 +54,7 @@ var addresses = []struct{ text, want string }{
 	{`"Ann" x" <ann@example.com>`, ""},
 	// Invisible characters, and those that would make another mailbox.
 	{"ann@example.com\n", ""}, {"ann@example.com\r\nBcc: bob@evil.org", ""}, {"ann\x00@example.com", ""}, {"\tann@example.com", ""},
+	{"an\u034fn@example.com", ""}, {"ann@exam\ufe0fple.com", ""}, {"\u3164ann@example.com", ""}, {"\u2764\ufe0f <ann@example.com>", "ann@example.com"},
 	{"an\u200bn@example.com", ""}, {"\u202eann@example.com", ""}, {"ann\u00a0@example.com", ""}, {"ann\u0085@example.com", ""},
 	{"ann\xff@example.com", ""}, {"an\u00ad@example.com", ""}, {"\u212aate@example.com", ""}, {"\u0130nfo@example.com", ""},
 	{"jose\u0301@example.com", "jos\u00e9@example.com"}, {"JOSE\u0301@example.com", "jos\u00e9@example.com"}, {"jos\u00e9@example.com", "jos\u00e9@example.com"},
@@ -98,6 +99,7 @@ var entries = []struct{ text, want, fault string }{
 	{"ann\xff@example.com", "", "can't match"},
 	{"\u212aate@example.com", "", "plain small letters"},
 	{"jose\u0301@example.com", "jos\u00e9@example.com", ""},
+	{"an\u034fn@example.com", "", "not shown"},
 	{"*\u1fef@example.com", "", "plain small letters"},
 	{"a" + long, "", "longer than 320 bytes"},
 }

@@ -96,7 +96,7 @@ func checkEntry(text, clean string, suspicious bool) error {
 	whole := 0
 	for segment := range strings.SplitSeq(strings.TrimPrefix(clean, "/"), "/") {
 		if strings.Contains(segment, "**") {
-			return fmt.Errorf("blocked path %q: a * stands for any characters within a segment, and ** for nothing more: "+
+			return fmt.Errorf("blocked path %q: * matches any characters within a segment, and ** no more than that: "+
 				"write one *; an entry without a leading / or ~ matches anywhere already", text)
 		}
 		if segment == "*" {

@@ -93,7 +93,7 @@ func AllowedEntry(text string) (pattern string, err error) {
 		return "", fmt.Errorf("allowed path %q: write a plain path, such as /srv/app, ~/notes or src; "+
 			"..-paths, ~user, $, %%VAR%%, c:x, file:, short names, a \\ without a drive and control characters are denied wherever paths are allowed", text)
 	case strings.Contains(pattern, "**"):
-		return "", fmt.Errorf("allowed path %q: a * stands for any characters within a segment, and ** for nothing more: "+
+		return "", fmt.Errorf("allowed path %q: * matches any characters within a segment, and ** no more than that: "+
 			"write the directory, which covers all that is below it", text)
 	}
 	return pattern, nil

@@ -105,7 +105,7 @@ func misplaced(text, adviceForStar string) (problem, fix string) {
 	case strings.HasPrefix(text, "."):
 		return "a host can't start with a dot", onlyHost(wildcard + text[1:])
 	case strings.Contains(strings.TrimPrefix(text, wildcard), "*"):
-		return "a * can stand for subdomains only, as *. at the start", onlyHost(wildcard + strings.TrimLeft(text, "*."))
+		return "a * can only match subdomains, as *. at the start", onlyHost(wildcard + strings.TrimLeft(text, "*."))
 	}
 	return "", ""
 }

@@ -5,9 +5,11 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
+	"golang.org/x/text/unicode/norm"
 )
 
 const (
@@ -65,14 +67,40 @@ func mapName(text string) (string, error) {
 	if ascii && !strings.Contains(lower, "xn--") {
 		return lower, nil
 	}
+	if !ascii && mixesPunycode(text) {
+		return "", fmt.Errorf("%w: %q has Punycode (xn--) with characters outside of ASCII in it", errHost, text)
+	}
 	name, err := profile.ToASCII(text)
 	if err != nil {
-		return "", fmt.Errorf("%w: %q is no internationalized name: %w", errHost, text, err)
+		return "", fmt.Errorf("%w: %q is not an internationalized name: %w", errHost, text, err)
 	}
 	if ascii && name != lower {
 		return "", fmt.Errorf("%w: %q is not the Punycode of any name", errHost, text)
 	}
 	return name, nil
+}
+
+// mixesPunycode reports whether a label of a name begins with xn-- and is not all ASCII once it is mapped, or is nothing else. UTS 46
+// has no form for either; the library decodes the one and drops the other. Characters that mapping leaves out count here, so
+// that a label with one of them is refused as well.
+func mixesPunycode(text string) bool {
+	for label := range strings.FieldsFuncSeq(norm.NFKC.String(text), isDot) {
+		ascii := strings.ToLower(strings.Map(keepASCII, label))
+		if ascii == "xn--" || strings.HasPrefix(ascii, "xn--") && ascii != strings.ToLower(label) {
+			return true
+		}
+	}
+	return false
+}
+
+// isDot reports whether r divides labels, in the normal form NFKC.
+func isDot(r rune) bool { return r == '.' || r == '。' }
+
+func keepASCII(r rune) rune {
+	if r > unicode.MaxASCII {
+		return -1
+	}
+	return r
 }
 
 // checkName checks lengths and characters of a mapped name.
@@ -121,7 +149,7 @@ func ipv4(name string) (string, error) {
 		}
 		n, err := ipv4Part(part)
 		if err != nil || n >= limit {
-			return "", fmt.Errorf("%w: %q ends in a number, but %q is no part of an IPv4 address", errHost, name, part)
+			return "", fmt.Errorf("%w: %q ends in a number, but %q is not a part of an IPv4 address", errHost, name, part)
 		}
 		address |= n << shift
 	}
@@ -148,7 +176,7 @@ func ipv6(text string) (string, error) {
 	}
 	address, err := netip.ParseAddr(bare)
 	if err != nil || !address.Is6() || address.Zone() != "" {
-		return "", fmt.Errorf("%w: %q is no IPv6 address (a zone is not allowed)", errHost, text)
+		return "", fmt.Errorf("%w: %q is not an IPv6 address (a zone is not allowed)", errHost, text)
 	}
 	return address.Unmap().String(), nil
 }

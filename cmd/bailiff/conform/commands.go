@@ -1,0 +1,288 @@
+package conform
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"bailiff/cmd/bailiff/cli"
+	"bailiff/cmd/bailiff/client"
+	"bailiff/fuzz/conform"
+	"bailiff/fuzz/conform/falsify"
+	"bailiff/fuzz/conform/vectors"
+	"bailiff/runtime/accounts"
+	"bailiff/runtime/attest"
+)
+
+// Commands are the commands of testers. Their doc texts are the help.
+type Commands struct {
+	Conform conformCommand `cmd:"" help:"Test any implementation of the specification over HTTP."`
+}
+
+type conformCommand struct {
+	Run    runCommand    `cmd:"" default:"withargs" help:"Send generated policies and requests to a service, and hold every answer to the oracle."`
+	Export exportCommand `cmd:"" help:"Write vectors: policies, requests, and the decisions that are expected of them."`
+	Shim   shimCommand   `cmd:"" help:"Make the key of a trusted shim, and the file by which a service trusts it."`
+}
+
+type runCommand struct {
+	URL           string        `name:"url" help:"Address of the service." placeholder:"URL"`
+	Seed          int64         `help:"Seed of the first policy; 0: by the clock." placeholder:"N"`
+	Cases         int           `help:"How many requests to hold to the oracle." default:"10000" placeholder:"N"`
+	Level         []string      `help:"Levels: Core, Limits, Holds, Attestation, Gateway, Client." enum:"Core,Limits,Holds,Attestation,Gateway,Client" default:"Core,Limits,Holds,Attestation" placeholder:"LEVEL,..."`
+	Workers       int           `help:"How many policies are tried at once." default:"8" placeholder:"N"`
+	Admin         string        `help:"Make API keys by the admin socket of a service that runs here." placeholder:"SOCKET"`
+	KeyFile       string        `name:"key-file" help:"File of fresh API keys, one a line; shim after one says that it is a trusted shim's." placeholder:"FILE"`
+	OperatorKey   string        `name:"operator-key" help:"File of the operator's private key, for a service that is self-hosted." placeholder:"FILE"`
+	ShimKey       string        `name:"shim-key" help:"File of the trusted shim's private key that conform shim has made." placeholder:"FILE"`
+	Upstream      string        `help:"Listen here as the node of chain 1, for the level Gateway." placeholder:"HOST:PORT"`
+	Client        string        `help:"Command line of a hook adapter for Claude Code, for the level Client." placeholder:"COMMAND"`
+	Format        string        `help:"Form of the report: text, json, junit." enum:"text,json,junit" default:"text" placeholder:"FORM"`
+	Output        string        `short:"o" help:"Write the report to a file." placeholder:"FILE"`
+	AgainstMutant string        `name:"against-mutant" help:"Falsify answers, to see that the kit notices: the name of a mutant, or all." placeholder:"NAME"`
+	Timeout       time.Duration `help:"Give up after this time; 0: never." placeholder:"DURATION"`
+	cli.ProgressFlag
+}
+
+// Help says what the command does.
+func (c *runCommand) Help() string {
+	return `Each policy is generated, signed and deployed under API keys that the command is given (--key-file), makes (--admin), or registers
+at a hosted service. Use keys and a service that are for nothing else. The answers are held to an oracle that shares no rule with the
+service. A divergence is made small and printed as a script of curl. Rate limits are named and waited for; a self-hosted service has
+none unless they are set (SVC_RATE_LIMIT_KEY=0, SVC_RATE_LIMIT_IP=0, SVC_RATE_LIMIT_MANAGE=0 and SVC_RATE_LIMIT_DEPLOY=0 lift them).
+Exit code 1 says that the service diverges, or that a mutant was not found.`
+}
+
+// Run tests.
+func (c *runCommand) Run(std cli.Streams) error {
+	config, err := c.config()
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if c.Timeout > 0 {
+		limited, cancel := context.WithTimeout(ctx, c.Timeout)
+		defer cancel()
+		ctx = limited
+	}
+	if c.AgainstMutant != "" {
+		return c.mutants(ctx, std, config)
+	}
+	progress := c.Start(std, "conform")
+	config.Progress = func(cases int) { progress.Reached("%d of %d cases", cases, c.Cases) }
+	report, err := conform.Run(ctx, *config)
+	if err != nil {
+		return cli.Fail("%v", err)
+	}
+	if err := c.write(std, report); err != nil {
+		return err
+	}
+	if !report.Conforms() {
+		return cli.ExitWith(cli.ExitFailed)
+	}
+	return nil
+}
+
+func (c *runCommand) config() (*conform.Config, error) {
+	config := &conform.Config{URL: c.URL, Seed: c.Seed, Cases: c.Cases, Workers: c.Workers, Upstream: c.Upstream, Client: strings.Fields(c.Client)}
+	if c.URL == "" && !slices.Equal(c.Level, []string{string(conform.Client)}) {
+		return nil, cli.Usage("give the address of a service: --url http://127.0.0.1:8787")
+	}
+	if config.Seed == 0 {
+		var seed [4]byte
+		_, _ = rand.Read(seed[:]) // never fails
+		config.Seed = int64(seed[0])<<24 | int64(seed[1])<<16 | int64(seed[2])<<8 | int64(seed[3])
+	}
+	for _, level := range c.Level {
+		config.Levels = append(config.Levels, conform.Level(level))
+	}
+	var err error
+	if config.Keys, err = c.keys(); err != nil {
+		return nil, err
+	}
+	if c.OperatorKey != "" {
+		if config.Operator, err = readKey(c.OperatorKey); err != nil {
+			return nil, err
+		}
+	}
+	if c.ShimKey != "" {
+		private, err := readKey(c.ShimKey)
+		if err != nil {
+			return nil, err
+		}
+		config.Shim = conform.NewShim(private)
+	}
+	return config, nil
+}
+
+func readKey(path string) (ed25519.PrivateKey, error) {
+	private, err := attest.ReadOperatorKey(path)
+	if err != nil {
+		return nil, cli.Usage("%v", err)
+	}
+	return private, nil
+}
+
+// scopes are what the kit needs.
+var scopes = []string{"authorize", "warranty:deploy"}
+
+// keys says where API keys come from.
+func (c *runCommand) keys() (conform.KeySource, error) {
+	switch {
+	case c.Admin != "" && c.KeyFile != "":
+		return nil, cli.Usage("give --admin or --key-file, not both")
+	case c.KeyFile != "":
+		return givenKeys(c.KeyFile)
+	case c.Admin == "":
+		return conform.RegisteredKeys(c.URL), nil
+	}
+	admin := client.DialAdmin(c.Admin)
+	if admin == nil {
+		return nil, cli.Usage("no service answers on the admin socket %s; give the path that SVC_ADMIN_LISTEN has", c.Admin)
+	}
+	return func(ctx context.Context, shim bool) (string, error) {
+		view, err := admin.CreateKey(ctx, accounts.NewKey{Email: "conform@localhost.localdomain", Scopes: scopes, Plan: "enterprise", Shim: shim})
+		return view.APIKey, err
+	}, nil
+}
+
+// maxKeyFile bounds a file of keys.
+const maxKeyFile = 16 << 20
+
+func givenKeys(path string) (conform.KeySource, error) {
+	text, err := cli.ReadFile(path, maxKeyFile)
+	if err != nil {
+		return nil, cli.Unreadable(err)
+	}
+	var agents, shims []string
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		words := strings.Fields(lines.Text())
+		switch {
+		case len(words) == 0:
+		case len(words) == 1:
+			agents = append(agents, words[0])
+		case len(words) == 2 && words[1] == "shim":
+			shims = append(shims, words[0])
+		default:
+			return nil, cli.Usage("%s: a line is an API key, or an API key and the word shim", path)
+		}
+	}
+	return conform.GivenKeys(agents, shims), nil
+}
+
+// write writes a report where it is wanted.
+func (c *runCommand) write(std cli.Streams, report *conform.Report) error {
+	form := map[string]func(io.Writer) error{"text": report.Text, "json": report.JSON, "junit": report.JUnit}[c.Format]
+	if c.Output == "" {
+		return form(std.Out)
+	}
+	var b bytes.Buffer
+	if err := form(&b); err != nil {
+		return err
+	}
+	return cli.Unwritable(c.Output, cli.WriteFile(c.Output, b.Bytes()))
+}
+
+// drawnMutants is how many mutants a seed draws, beside those that have a name of their own.
+const drawnMutants = 10
+
+// mutants puts mutants between the kit and the service, one after the other.
+func (c *runCommand) mutants(ctx context.Context, std cli.Streams, config *conform.Config) error {
+	all, missed, tried := append(falsify.Drawn(config.Seed, drawnMutants), falsify.Named()...), 0, 0
+	for i, mutant := range all {
+		if c.AgainstMutant != "all" && c.AgainstMutant != mutant.Name {
+			continue
+		}
+		tried++
+		one := *config
+		one.Seed, one.Front, one.NoShrink = config.Seed+int64(i*c.Cases), falsify.Front(mutant), true
+		report, err := conform.Run(ctx, one)
+		if err != nil {
+			return cli.Fail("%v", err)
+		}
+		if len(report.Divergences) == 0 {
+			missed++
+			fmt.Fprintf(std.Out, "MISSED %s: %s (%d cases)\n", mutant.Name, mutant.What, report.Cases)
+			continue
+		}
+		fmt.Fprintf(std.Out, "found  %s: %s (after %d cases: %s)\n", mutant.Name, mutant.What, report.Cases, report.Divergences[0].What)
+	}
+	if tried == 0 {
+		return cli.Usage("no mutant is called %s; give all to see the names", c.AgainstMutant)
+	}
+	fmt.Fprintf(std.Out, "%d of %d mutants found; --seed %d\n", tried-missed, tried, config.Seed)
+	if missed > 0 {
+		return cli.ExitWith(cli.ExitFailed)
+	}
+	return nil
+}
+
+type shimCommand struct {
+	Dir string `arg:"" help:"Folder for shim.key and shims.json." type:"path" placeholder:"DIR"`
+}
+
+// Help says what the files are for.
+func (c *shimCommand) Help() string {
+	return `Policies with resource profiles are deployed with the consent of a trusted shim. This makes one for the kit: shim.key for
+--shim-key, and shims.json, which the service under test is given as SVC_TRUSTED_SHIMS. No other service should trust it.`
+}
+
+// Run makes the files.
+func (c *shimCommand) Run(std cli.Streams) error {
+	private, err := attest.GenerateOperatorKey(rand.Reader)
+	if err != nil {
+		return err
+	}
+	key, trust := filepath.Join(c.Dir, "shim.key"), filepath.Join(c.Dir, "shims.json")
+	err = errors.Join(os.MkdirAll(c.Dir, 0o700), attest.WriteOperatorKey(key, private))
+	if err == nil {
+		err = cli.WriteFile(trust, conform.NewShim(private).Trust())
+	}
+	if err != nil {
+		return cli.Unwritable(c.Dir, err)
+	}
+	fmt.Fprintf(std.Out, "%s\nSVC_TRUSTED_SHIMS=%s\n", key, trust)
+	return nil
+}
+
+type exportCommand struct {
+	Dir string `arg:"" help:"Folder for the files." type:"path" placeholder:"DIR"`
+}
+
+// Help says what the files are.
+func (c *exportCommand) Help() string {
+	return `Writes policies and requests with the decisions that are expected of them, in the layout of Wycheproof, with JSON schemas and a
+runner in Python. The same build writes the same bytes.`
+}
+
+// Run writes the files.
+func (c *exportCommand) Run(std cli.Streams) error {
+	files, err := vectors.Export()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
+		return cli.Unwritable(c.Dir, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		path := filepath.Join(c.Dir, name)
+		if err := cli.WriteFile(path, files[name]); err != nil {
+			return cli.Unwritable(path, err)
+		}
+	}
+	fmt.Fprintf(std.Out, "%d tests in %s\n", vectors.Tests, c.Dir)
+	return nil
+}

@@ -1,0 +1,65 @@
+package conform_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"testing"
+
+	"bailiff/fuzz/conform"
+	"bailiff/fuzz/kit/seed"
+)
+
+var cases = flag.Int("cases", 600, "how many requests TestConforms holds to the oracle")
+
+// TestConforms runs the kit against the service, at the levels that need nothing else.
+func TestConforms(t *testing.T) {
+	w := serveHere(t)
+	report, err := conform.Run(context.Background(), w.config(seed.Value(t), *cases, conform.Core, conform.Limits, conform.Holds, conform.Attestation))
+	must(t, err)
+	t.Log(text(t, report))
+	if !report.Conforms() {
+		t.Error("the service diverges")
+	}
+	for _, level := range report.Levels {
+		if level.Cases == 0 {
+			t.Errorf("no case of %s was run", level.Level)
+		}
+	}
+}
+
+// TestGateway runs the level Gateway, with the kit as the chain's node.
+func TestGateway(t *testing.T) {
+	w := serveHere(t)
+	config := w.config(seed.Value(t), 1, conform.Gateway)
+	config.Upstream = w.nodes
+	report, err := conform.Run(context.Background(), config)
+	must(t, err)
+	if t.Log(text(t, report)); !report.Conforms() {
+		t.Error("the gateway diverges")
+	}
+	config.Upstream = freePort(t) // at which nothing arrives
+	report, err = conform.Run(context.Background(), config)
+	must(t, err)
+	if len(report.Divergences) == 0 {
+		t.Error("a gateway whose reads do not arrive is not found")
+	}
+}
+
+// TestClient runs the level Client against adapters that are wrong each in one way: one lets every call run, one stops each.
+func TestClient(t *testing.T) {
+	for _, command := range []string{"cat", "false"} {
+		report, err := conform.Run(context.Background(), conform.Config{Levels: []conform.Level{conform.Client}, Client: []string{command}})
+		must(t, err)
+		if len(report.Divergences) == 0 {
+			t.Errorf("%s is an adapter", command)
+		}
+	}
+}
+
+func text(t *testing.T, r *conform.Report) string {
+	t.Helper()
+	var b bytes.Buffer
+	must(t, r.Text(&b))
+	return b.String()
+}

@@ -1,0 +1,175 @@
+package conform
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Report is what came of a run.
+type Report struct {
+	URL            string         `json:"url"`
+	Implementation string         `json:"implementation"`
+	Seed           int64          `json:"seed"`
+	Wanted         int            `json:"wanted"` // cases that were asked for
+	Cases          int            `json:"cases"`  // that were held to the oracle
+	Seconds        float64        `json:"seconds"`
+	Levels         []LevelReport  `json:"levels"`
+	RateLimits     map[string]int `json:"rateLimits"` // that were met and waited for, by name
+	Answers        map[string]int `json:"answers"`    // by status and code
+	Divergences    []Divergence   `json:"divergences"`
+}
+
+// A LevelReport is what came of a level.
+type LevelReport struct {
+	Level       Level          `json:"level"`
+	Cases       int            `json:"cases"`
+	NotRun      map[string]int `json:"notRun"` // by reason
+	Divergences int            `json:"divergences"`
+}
+
+// A Divergence is an answer that is not as the specification wants it.
+type Divergence struct {
+	Level    Level  `json:"level"`
+	Seed     int64  `json:"seed"` // with which a run meets it first
+	What     string `json:"what"` // in which part the answer differs
+	Expected string `json:"expected"`
+	Got      string `json:"got"`
+	Note     string `json:"note,omitempty"`
+	Script   string `json:"script"` // of curl
+}
+
+func newReport(c Config) *Report {
+	r := &Report{URL: c.URL, Seed: c.Seed, Wanted: c.Cases, RateLimits: map[string]int{}, Answers: map[string]int{}, Divergences: []Divergence{}}
+	for _, level := range c.Levels {
+		r.Levels = append(r.Levels, LevelReport{Level: level, NotRun: map[string]int{}})
+	}
+	return r
+}
+
+func (r *Report) level(level Level) *LevelReport {
+	for i := range r.Levels {
+		if r.Levels[i].Level == level {
+			return &r.Levels[i]
+		}
+	}
+	r.Levels = append(r.Levels, LevelReport{Level: level, NotRun: map[string]int{}})
+	return &r.Levels[len(r.Levels)-1]
+}
+
+func (r *Report) diverged() bool { return len(r.Divergences) > 0 }
+
+// Conforms reports whether cases were run and nothing diverged.
+func (r *Report) Conforms() bool { return !r.diverged() && r.Cases > 0 }
+
+func (r *Report) add(level Level, seed int64, f *finding, note, script string) {
+	r.level(level).Divergences++
+	r.Divergences = append(r.Divergences, Divergence{level, seed, f.what, f.want, f.got, note, script})
+}
+
+// Text writes the report for people.
+func (r *Report) Text(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", strings.TrimSpace(r.URL+" "+r.Implementation))
+	for i := range r.Levels {
+		l := &r.Levels[i]
+		fmt.Fprintf(&b, "%-12s %9d cases  %s\n", l.Level, l.Cases, l.verdict())
+		for _, reason := range slices.Sorted(maps.Keys(l.NotRun)) {
+			fmt.Fprintf(&b, "%-12s %9d not run: %s\n", "", l.NotRun[reason], reason)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.RateLimits)) {
+		fmt.Fprintf(&b, "the rate limit %q was met %d times, and waited for\n", name, r.RateLimits[name])
+	}
+	for i := range r.Divergences {
+		d := &r.Divergences[i]
+		fmt.Fprintf(&b, "\n%s diverges: %s\n  expected: %s\n  got:      %s\n", d.Level, d.What, d.Expected, d.Got)
+		if d.Note != "" {
+			fmt.Fprintf(&b, "  note:     %s\n", d.Note)
+		}
+		if r.URL != "" {
+			fmt.Fprintf(&b, "  again:    bailiff conform --url %s --seed %d --level %s\n", r.URL, d.Seed, d.Level)
+		}
+		fmt.Fprintf(&b, "\n%s\n", d.Script)
+	}
+	rate := 0.0
+	if r.Seconds > 0 {
+		rate = float64(r.Cases) / r.Seconds
+	}
+	fmt.Fprintf(&b, "%d cases in %.1f s (%.0f a second), %d divergences; --seed %d\n", r.Cases, r.Seconds, rate, len(r.Divergences), r.Seed)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (l *LevelReport) verdict() string {
+	switch {
+	case l.Divergences > 0:
+		return "diverges"
+	case l.Cases == 0:
+		return "not run"
+	}
+	return "conforms"
+}
+
+// JSON writes the report as JSON.
+func (r *Report) JSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(r)
+}
+
+// The elements of JUnit's form.
+type (
+	junitSuite struct {
+		XMLName  xml.Name    `xml:"testsuite"`
+		Name     string      `xml:"name,attr"`
+		Tests    int         `xml:"tests,attr"`
+		Failures int         `xml:"failures,attr"`
+		Skipped  int         `xml:"skipped,attr"`
+		Time     string      `xml:"time,attr"`
+		Cases    []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Name    string     `xml:"name,attr"`
+		Class   string     `xml:"classname,attr"`
+		Failure *junitText `xml:"failure,omitempty"`
+		Skipped *junitText `xml:"skipped,omitempty"`
+	}
+	junitText struct {
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// JUnit writes the report in the form of JUnit: a test case for each level.
+func (r *Report) JUnit(w io.Writer) error {
+	suite := junitSuite{Name: "bailiff conform " + r.URL, Tests: len(r.Levels), Time: fmt.Sprintf("%.3f", r.Seconds)}
+	for i := range r.Levels {
+		l := &r.Levels[i]
+		c := junitCase{Name: fmt.Sprintf("%s: %d cases, seed %d", l.Level, l.Cases, r.Seed), Class: "conform." + string(l.Level)}
+		for j := range r.Divergences {
+			if d := &r.Divergences[j]; d.Level == l.Level {
+				c.Failure = &junitText{d.What + ": expected " + d.Expected + ", got " + d.Got, d.Script}
+			}
+		}
+		switch {
+		case c.Failure != nil:
+			suite.Failures++
+		case l.Cases == 0:
+			suite.Skipped++
+			c.Skipped = &junitText{Message: strings.Join(slices.Sorted(maps.Keys(l.NotRun)), "; ")}
+		}
+		suite.Cases = append(suite.Cases, c)
+	}
+	text, err := xml.MarshalIndent(&suite, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
+	return err
+}

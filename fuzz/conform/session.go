@@ -1,0 +1,206 @@
+package conform
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"bailiff/fuzz/differential"
+	"bailiff/fuzz/gen"
+	"bailiff/grammar"
+	"bailiff/runtime/attest"
+)
+
+// A session is a pair of API keys, and what the service has to remember of them.
+type session struct {
+	kit     *Kit
+	keys    map[string]string // by who; an agent's always, a shim's where there is one
+	history *differential.History
+	units   int  // that used the keys
+	trial   bool // of shrinking: it counts for nothing
+
+	// Of the policy in force:
+	subject *differential.Subject
+	hash    string
+	allowed map[string]allowance // that can be asked for again, by key, nonce and body
+	story   []step               // since the deployment
+}
+
+// unitsOfKeys is how many units use a pair of keys, where there are others: a key has a bounded number of open holds.
+const unitsOfKeys = 100
+
+// newSession takes a pair of keys. Without a shim's key it is an agent's alone.
+func (k *Kit) newSession(ctx context.Context) (*session, error) {
+	s := &session{kit: k, keys: map[string]string{}, history: differential.NewHistory()}
+	for _, who := range []string{agent, shim} {
+		secret, err := k.config.Keys(ctx, who == shim)
+		switch {
+		case errors.Is(err, ErrNoKeys) && who == shim:
+			continue
+		case err != nil:
+			return nil, err
+		}
+		s.keys[who] = secret
+	}
+	return s, nil
+}
+
+// has reports whether the session has the key of a case.
+func (s *session) has(c *gen.Case) bool { return s.keys[whose(c.Shim)] != "" }
+
+func whose(fromShim bool) string {
+	if fromShim {
+		return shim
+	}
+	return agent
+}
+
+// Reasons for which a unit or a case is not run.
+const (
+	noShimKey    = "there is no key of a trusted shim"
+	noActivation = "the policy has a resource profile, and there is no trusted shim to consent to it"
+	notAPolicy   = "the generated policy does not compile"
+	hourBorder   = "the clock passed the border of an hour"
+	anotherDay   = "it needs another day: windows of days start again, and holds expire"
+)
+
+// A notRun is the error of what can't be run, with the reason.
+type notRun string
+
+func (n notRun) Error() string { return string(n) }
+
+// profiles are the sections that need a trusted shim's consent.
+var profiles = []string{"repository", "filesystem", "git", "database"}
+
+// Deployable returns a draft that may be deployed: its profiles require a shim, and it binds to any key.
+func Deployable(draft *gen.Policy) *gen.Policy {
+	p := draft.Clone()
+	p.Sections = slices.DeleteFunc(p.Sections, func(s gen.Section) bool { return s.Name == "deployment" })
+	for i := range p.Sections {
+		s := &p.Sections[i]
+		if !slices.Contains(profiles, s.Name) {
+			continue
+		}
+		s.Entries = slices.DeleteFunc(s.Entries, func(e gen.Entry) bool { return e.Key == "require_shim" })
+		s.Entries = append(s.Entries, gen.Entry{Key: "require_shim", Values: []string{"true"}, Scalar: true})
+	}
+	return p
+}
+
+// Profiled reports whether a draft has a resource profile.
+func Profiled(p *gen.Policy) bool {
+	return slices.ContainsFunc(p.Sections, func(s gen.Section) bool { return slices.Contains(profiles, s.Name) })
+}
+
+// deploy puts a policy in force for both keys. The error is a notRun where it can't be, or what kept it from being sent.
+func (s *session) deploy(ctx context.Context, unit int64, draft *gen.Policy) (*finding, error) {
+	s.story, s.allowed, s.subject = nil, map[string]allowance{}, nil
+	if Profiled(draft) && (s.kit.config.Shim == nil || s.keys[shim] == "") {
+		return nil, notRun(noActivation)
+	}
+	return s.deployText(ctx, s.kit.unique(unit)+Deployable(draft).Text(), Profiled(draft))
+}
+
+// unique is a comment that no other policy has.
+func (k *Kit) unique(unit int64) string {
+	return "# conform " + strconv.FormatInt(unit, 10) + " " + k.run + " " + strconv.FormatUint(k.deployed.Add(1), 10) + "\n"
+}
+
+// deployText is deploy for a text.
+func (s *session) deployText(ctx context.Context, text string, withProfile bool) (*finding, error) {
+	s.story, s.allowed, s.subject = nil, map[string]allowance{}, nil
+	subject, err := differential.NewSubject([]byte(text))
+	switch {
+	case errors.Is(err, differential.ErrInvalid):
+		return nil, notRun(notAPolicy)
+	case err != nil:
+		return nil, err
+	}
+	hash := grammar.PolicyHash([]byte(text))
+	for _, who := range []string{agent, shim} {
+		if s.keys[who] == "" {
+			continue
+		}
+		request, err := s.kit.deployment(text, hash, withProfile)
+		if err != nil {
+			return nil, err
+		}
+		step := post("/v1/warranty/deploy", who, s.keys[who], request)
+		s.story = append(s.story, step)
+		answer, err := s.kit.wire.send(ctx, step)
+		if err != nil {
+			return nil, err
+		}
+		m := parse(answer.body)
+		wrong := differ(same("HTTP status of a deployment", http.StatusOK, answer.status), same("policyHash of a deployment", hash, m.text("policyHash")))
+		if wrong.any() {
+			wrong.got += "; " + shorten(string(answer.body))
+			return s.found(wrong), nil
+		}
+	}
+	s.subject, s.hash = subject, hash
+	return nil, nil
+}
+
+// deployment is the body of a deployment, signed.
+func (k *Kit) deployment(text, hash string, withProfile bool) (map[string]string, error) {
+	signed, err := sign(k.operator, text)
+	if err != nil {
+		return nil, err
+	}
+	request := map[string]string{"warranty_md": signed, "operator_public_key": k.public}
+	if withProfile {
+		now, err := k.wire.now()
+		if err != nil {
+			return nil, err
+		}
+		request["trusted_shim_attestation"] = k.config.Shim.activate(k.audience, hash, k.public, now)
+	}
+	return request, nil
+}
+
+// sign returns a policy with its signature block.
+func sign(private ed25519.PrivateKey, text string) (string, error) {
+	signed, err := grammar.Join([]byte(text), attest.SignPolicy(private, []byte(text)))
+	return string(signed), err
+}
+
+// A finding is an answer that differs from the expectation, with the story of its session.
+type finding struct {
+	difference
+	steps []step
+}
+
+// found returns a finding at the last step of the story.
+func (s *session) found(d difference) *finding { return &finding{d, slices.Clone(s.story)} }
+
+// kind tells findings apart that are likely to have different causes.
+func (f *finding) kind() string { return fmt.Sprintf("%s: %.40s", f.what, f.want) }
+
+// operatorText is the public key of a private one, as deployments have it.
+func operatorText(private ed25519.PrivateKey) string {
+	return attest.FormatOperatorKey(private.Public().(ed25519.PublicKey))
+}
+
+// skip notes what could not be run.
+func (s *session) skip(level Level, reason string, n int) {
+	if !s.trial {
+		s.kit.skip(level, reason, n)
+	}
+}
+
+// saw counts answers by status and code.
+func (s *session) saw(seen map[string]int) {
+	if s.trial {
+		return
+	}
+	s.kit.mutex.Lock()
+	defer s.kit.mutex.Unlock()
+	for what, n := range seen {
+		s.kit.report.Answers[what] += n
+	}
+}

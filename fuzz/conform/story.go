@@ -1,0 +1,290 @@
+package conform
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"bailiff/fuzz/differential"
+	"bailiff/fuzz/gen"
+	"bailiff/fuzz/oracle"
+)
+
+// casesOfStory is how many requests a policy is deployed for. Deploying and compiling cost some fifty decisions.
+const casesOfStory = 60
+
+// A story is a policy and the requests under it. It follows from its seed until it is shrunk.
+type story struct {
+	level  Level
+	seed   int64
+	policy *gen.Policy
+	plays  []play
+}
+
+// A play is one generated request, and how it is sent.
+type play struct {
+	c         *gen.Case
+	testRun   bool // is asked before
+	authorize bool
+	again     bool // the same bytes are sent again where the answer can be repeated
+	resolve   resolution
+	probe     bool // a hold that is opened is read, and resolved in ways that have to be refused
+	verify    bool // both signatures of an attestation
+}
+
+type resolution uint8
+
+const (
+	leave resolution = iota
+	approve
+	refuse
+)
+
+// newStory makes the story of a seed.
+func newStory(level Level, seed int64) *story {
+	b := gen.NewBatch(seed, casesOfStory)
+	r := gen.NewRand(^seed)
+	if level == Holds {
+		return holdsStory(seed, r)
+	}
+	s := &story{level: level, seed: seed, policy: b.Policy}
+	for _, c := range b.Cases {
+		p := play{c: c, testRun: r.Chance(40), authorize: r.Chance(80), again: r.Chance(30)}
+		p.authorize = p.authorize || !p.testRun
+		if level == Attestation {
+			p.authorize, p.testRun, p.verify = true, false, true
+		}
+		s.plays = append(s.plays, p)
+	}
+	return s
+}
+
+// Bounds of the search for a policy that holds something, and of the requests for it.
+const maxSearch, maxPending, maxOthers = 40, 12, 6
+
+// holdsStory makes a story in which some intents are held: each is asked for three times at least, and decided between.
+func holdsStory(seed int64, r *gen.Rand) *story {
+	s := &story{level: Holds, seed: seed}
+	for try := range int64(maxSearch) {
+		b := gen.NewBatch(seed^try<<32, casesOfStory)
+		s.policy = Deployable(b.Policy)
+		subject, err := differential.NewSubject([]byte(s.policy.Text()))
+		if err != nil {
+			continue
+		}
+		var pending, others []play
+		for _, c := range b.Cases {
+			p := play{c: c, authorize: true, testRun: r.Chance(40), probe: r.Chance(50), resolve: approve + resolution(r.N(3)/2)}
+			e := differential.NewHistory().Decide(subject, differential.Request{Body: c.Bytes(), Shim: c.Shim, At: time.Unix(0, 0)})
+			switch {
+			case e.Verdict.Status == oracle.Pending && len(pending) < maxPending:
+				pending = append(pending, p)
+			case len(others) < maxOthers:
+				others = append(others, p)
+			}
+		}
+		if len(pending) > 0 {
+			s.plays = slices.Concat(pending, others, pending, pending)
+			return s
+		}
+	}
+	return s // of nothing that is held
+}
+
+// play runs a story, up to the first answer that differs. cases counts the requests that were held to the oracle.
+func (s *session) play(ctx context.Context, st *story) (cases int, found *finding, err error) {
+	found, err = s.deploy(ctx, st.seed, st.policy)
+	var reason notRun
+	switch {
+	case errors.As(err, &reason):
+		s.skip(st.level, string(reason), len(st.plays))
+		return 0, nil, nil
+	case found != nil || err != nil:
+		return 0, found, err
+	}
+	seen := map[string]int{}
+	defer s.saw(seen)
+	skipped := 0
+	for i := range st.plays {
+		p := &st.plays[i]
+		if !s.has(p.c) {
+			skipped++
+			continue
+		}
+		found, err := s.act(ctx, p, seen)
+		if found != nil || err != nil {
+			return cases, found, err
+		}
+		cases++
+	}
+	if skipped > 0 {
+		s.skip(st.level, noShimKey, skipped)
+	}
+	return cases, nil, nil
+}
+
+// act does what a play says.
+func (s *session) act(ctx context.Context, p *play, seen map[string]int) (*finding, error) {
+	body := p.c.Bytes()
+	if p.testRun {
+		if _, found, err := s.ask(ctx, body, p.c.Shim, true, seen); found != nil || err != nil {
+			return found, err
+		}
+	}
+	if !p.authorize {
+		return nil, nil
+	}
+	a, found, err := s.ask(ctx, body, p.c.Shim, false, seen)
+	if found != nil || err != nil {
+		return found, err
+	}
+	if p.verify && a.token != "" {
+		if wrong := s.kit.verifyToken(ctx, a); wrong.any() {
+			return s.found(wrong), nil
+		}
+	}
+	if p.again && a.token != "" && a.want.nonce != "" {
+		if _, found, err := s.ask(ctx, body, p.c.Shim, false, seen); found != nil || err != nil {
+			return found, err
+		}
+	}
+	if a.want.Opened && (p.resolve != leave || p.probe) {
+		return s.decideHold(ctx, p, a)
+	}
+	return nil, nil
+}
+
+// An asked is an answer that was as expected.
+type asked struct {
+	want   decided
+	answer members
+	token  string // of an ALLOWED of authorize
+	at     time.Time
+	body   []byte
+	shim   bool
+}
+
+// An allowance is an ALLOWED that can be asked for again.
+type allowance struct {
+	want   decided
+	claims members
+	until  time.Time
+}
+
+// Attestations, and so allowances, last 60 seconds. Near their end it is not known which side a request is on.
+const (
+	lifetime      = 60 * time.Second
+	lifetimeLeast = lifetime - 3*time.Second
+	lifetimeMost  = lifetime + 3*time.Second
+)
+
+// ask sends one request, and holds the answer to the oracle.
+func (s *session) ask(ctx context.Context, body []byte, fromShim, testRun bool, seen map[string]int) (*asked, *finding, error) {
+	now, err := s.kit.wire.clear(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	who, path := whose(fromShim), "/v1/authorize"
+	if testRun {
+		path += "/test-run"
+	}
+	want, known := s.expect(body, fromShim, testRun, now)
+	step := post(path, who, s.keys[who], body)
+	s.story = append(s.story, step)
+	answer, err := s.kit.wire.send(ctx, step)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !answer.at.IsZero() && answer.at.Truncate(time.Hour) != now.Truncate(time.Hour) {
+		return nil, nil, notRun(hourBorder)
+	}
+	seen[strings.TrimSpace(want.Status+" "+want.Code)]++
+	if wrong := want.check(answer); wrong.any() {
+		wrong.want += " (" + want.String() + ")"
+		return nil, s.found(wrong), nil
+	}
+	a := &asked{want: want, answer: parse(answer.body), at: now, body: body, shim: fromShim}
+	a.token = a.answer.text("intent_attestation")
+	if want.Opened {
+		want.Hold.ID = a.answer.text("holdId")
+		a.want.Hold = want.Hold
+	}
+	if a.token == "" {
+		return a, nil, nil
+	}
+	wrong, claims := s.kit.checkClaims(a)
+	if !wrong.any() {
+		wrong = known.repeated(claims)
+	}
+	if wrong.any() {
+		return nil, s.found(wrong), nil
+	}
+	if want.nonce != "" && !want.repeats {
+		s.allowed[allowanceKey(who, body)] = allowance{want, claims, now.Add(lifetimeLeast)}
+	}
+	return a, nil, nil
+}
+
+func allowanceKey(who string, body []byte) string { return who + "\x00" + string(body) }
+
+// expect says what a request has to be answered: as before, where it can be asked for again, else by the oracle.
+func (s *session) expect(body []byte, fromShim, testRun bool, now time.Time) (decided, *allowance) {
+	if before, ok := s.allowed[allowanceKey(whose(fromShim), body)]; ok && !testRun && now.Before(before.until) {
+		want := before.want
+		want.repeats = true
+		return want, &before
+	}
+	want := decided{testRun: testRun, policyHash: s.hash}
+	want.Expected = s.history.Decide(s.subject, differential.Request{Body: body, Shim: fromShim, TestRun: testRun, PolicyHash: s.hash, At: now})
+	if want.Status != oracle.Error {
+		want.nonce = parse(body).text("request_nonce")
+	}
+	return want, nil
+}
+
+// repeated holds that an answer has the claims of the first one.
+func (a *allowance) repeated(claims members) difference {
+	if a == nil {
+		return difference{}
+	}
+	for _, name := range []string{"jti", "iat", "exp"} {
+		if wrong := same("claim "+name+" of a repeated answer", a.claims[name], claims[name]); wrong.any() {
+			return wrong
+		}
+	}
+	return difference{}
+}
+
+// smaller returns the stories that are one step smaller: fewer requests, less of the policy, less of a request.
+func (st *story) smaller() (all []*story) {
+	with := func(policy *gen.Policy, plays []play) {
+		all = append(all, &story{st.level, st.seed, policy, plays})
+	}
+	if n := len(st.plays); n > 2 { // the last one differs
+		with(st.policy, st.plays[n-1:])
+		with(st.policy, st.plays[n/2:])
+	}
+	for i := range len(st.plays) - 1 {
+		with(st.policy, slices.Delete(slices.Clone(st.plays), i, i+1))
+	}
+	for _, policy := range st.policy.Smaller() {
+		with(policy, st.plays)
+	}
+	for i, p := range st.plays {
+		plainer := func(change func(*play)) {
+			plays := slices.Clone(st.plays)
+			change(&plays[i])
+			with(st.policy, plays)
+		}
+		if p.testRun && p.authorize {
+			plainer(func(p *play) { p.testRun = false })
+			plainer(func(p *play) { p.authorize = false })
+		}
+		for _, body := range p.c.Body.Smaller() {
+			plainer(func(p *play) { p.c = &gen.Case{Body: body, Shim: p.c.Shim} })
+		}
+	}
+	return all
+}
