@@ -16,13 +16,13 @@ type Checks struct {
 	Groups  int            // the most live counter groups of a key; 0 means ledger.MaxGroups
 	Durable func() uint64  // the LSN up to which the disk has the log
 	Damaged func() bool    // whether what the disk has was altered, so that reads may find it corrupt
-	Go      func(func())   // starts what waits for tickets; nil: whoever waits for a ticket calls Acknowledged
+	Go      func(func())   // starts what waits for tickets; nil: the one that waits for a ticket calls Acknowledged
 	Reached map[string]int // counts kinds of outcome
 }
 
 // A Checked is a ledger that holds each step of another one against the naive model when it is taken, and each acknowledgement
 // against the disk when it is given. It is for one step at a time: between the call of a step and the moment at which it waits,
-// nothing else may call it. What is found first is its Violation.
+// nothing else may call it. The first finding is its Violation.
 type Checked struct {
 	ledger.Ledger
 	checks    Checks
@@ -33,7 +33,7 @@ type Checked struct {
 	violation error
 	opened    int                  // how often the ledger has been opened
 	plans     map[ledger.ID]uint64 // their records
-	reread    bool                 // its log was opened again: the model has to learn what has survived
+	reread    bool                 // its log was opened again: the model has to learn which records survived
 }
 
 // Check returns a ledger that is held against the model of an empty one.
@@ -47,7 +47,7 @@ func Check(l ledger.Ledger, checks Checks) *Checked {
 	return &Checked{Ledger: l, checks: checks, model: naive{groups: checks.Groups}, out: map[naiveRef]bool{}, plans: map[ledger.ID]uint64{}}
 }
 
-// Violation returns what was found first, nil while all is well.
+// Violation returns the first finding, nil while all is well.
 func (c *Checked) Violation() error { return c.violation }
 
 func (c *Checked) violate(format string, args ...any) error {
@@ -64,7 +64,7 @@ func (c *Checked) Acknowledged() int { return c.acked }
 // Recorded returns how many records there are, durable or not.
 func (c *Checked) Recorded() int { return len(c.model.log) }
 
-// Restarted has another ledger continue the log, after the one before was closed or has crashed. It returns what is wrong with what
+// Restarted has another ledger continue the log, after the one before was closed or has crashed. It returns the problem with the records that
 // has survived. Calls of the one before that return later are not looked at any more. start is as in Checks.
 func (c *Checked) Restarted(l ledger.Ledger, start func(func())) error {
 	c.Ledger, c.reread, c.kept, c.checks.Go = l, false, nil, start
@@ -73,13 +73,13 @@ func (c *Checked) Restarted(l ledger.Ledger, start func(func())) error {
 	return c.survive()
 }
 
-// Crashed says that nobody hears what the ledger answers from now on.
+// Crashed says that no caller gets an answer of the ledger from now on.
 func (c *Checked) Crashed() { c.opened++ }
 
 // Reread says that the ledger reads its log again, having failed. It refuses until it has.
 func (c *Checked) Reread() { c.reread = true }
 
-// survive takes over what has survived.
+// survive takes over the records that survived.
 func (c *Checked) survive() error {
 	head, err := c.Ledger.Head(context.Background())
 	if err != nil {
@@ -241,7 +241,7 @@ func (c *Checked) relay(t ledger.Ticket, p *ledger.Plan, lsn int) ledger.Ticket 
 	return ledger.NewTicket(t.Outcome(), told, nil)
 }
 
-// note counts what has been reached.
+// note counts a kind of outcome.
 func (c *Checked) note(o ledger.Outcome, e *entry) {
 	c.checks.Reached[o.Result.String()]++
 	if o.Observed {

@@ -19,7 +19,7 @@ func (c *Checked) Deploy(ctx context.Context, d *ledger.Deployment) (got ledger.
 	want, wantErr := c.model.deploy(d)
 	var also []error
 	switch {
-	case errors.Is(wantErr, ledger.ErrUsed): // what is used up is forgotten when it has expired, and has expired then
+	case errors.Is(wantErr, ledger.ErrUsed): // a use is forgotten when it has expired, and has expired then
 		also = []error{ledger.ErrExpired}
 	case d.Activation != nil && d.Activation.Expires <= c.model.latest():
 		also = []error{ledger.ErrExpired} // for another key it has
@@ -214,7 +214,7 @@ var errDisk = ErrDisk
 // ErrDisk is wrapped by the errors of a disk that a test makes fail.
 var ErrDisk = errors.New("the disk was made to fail")
 
-// handedOut compares what is handed out with the model.
+// handedOut compares deliveries that are handed out with the model.
 func (c *Checked) handedOut(due []ledger.Delivery, at int64, limit int) error {
 	want := c.model.waiting()
 	for _, d := range due {

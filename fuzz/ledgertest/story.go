@@ -25,7 +25,7 @@ func (s *Story) Begin() error { return s.h.changeKey(0) }
 // storySteps are the steps of histories that do not end the ledger, move its clock or look at all of it.
 var storySteps = [...]uint32{0, 1, 2, 3, 4, 5, 12, 13, 14, 15, 17, 18, 19, 20, 21, 31, 32, 35, 36, 38, 40, 41, 43, 44, 46, 50, 50}
 
-// Step takes a step at a time (Unix nanoseconds), of which the word chooses the kind and the details. What is wrong is a Violation
+// Step takes a step at a time (Unix nanoseconds), of which the word chooses the kind and the details. A fault is a Violation
 // of the ledger; that it refuses is not.
 func (s *Story) Step(word uint32, at int64) {
 	n := uint32(len(storySteps))

@@ -6,7 +6,7 @@ const (
 	fileDispatch = "runtime/webhook/dispatcher.go"
 )
 
-// Simulated are the mutants of what is lost, answered too early or done twice. The simulator has to find each within a thousand worlds.
+// Simulated are the mutants that lose a record, answer too early or do something twice. The simulator has to find each within a thousand worlds.
 var Simulated = []Mutant{
 	{"a group is acknowledged before it is written", fileCommit, "took, err := l.appendGroup(g.first, l.sealed)\n",
 		"g.commitment.Settle(nil)\n\tg.commitment = ledger.NewCommitment()\n\ttook, err := l.appendGroup(g.first, l.sealed)\n"},

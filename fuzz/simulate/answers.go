@@ -32,7 +32,7 @@ type operation struct {
 	kind   int
 	key    string
 	at     int64 // the service's time then
-	until  int64 // its time when it was answered: what is judged anew is judged later
+	until  int64 // its time when it was answered: one that is judged anew is judged later
 	policy int
 	allow  bool
 	stop   bool

@@ -279,7 +279,7 @@ func object(pairs ...any) []byte {
 	return raw
 }
 
-// delivering is the ledger as the dispatcher has it: a delivery that is settled as taken was taken, or nobody wants it any more.
+// delivering is the ledger as the dispatcher has it: a delivery that is settled as taken was taken, or is not wanted any more.
 type delivering struct {
 	ledger.Ledger
 	s *authorityScene

@@ -4,7 +4,7 @@
 //
 // The service is the real one, from the requests' bodies down to the four methods of a log. Pebble is replaced by a disk that crashes,
 // tears and misdirects writes and fails calls; `make crash` covers Pebble. After every step a model holds what the ledger decided,
-// and the disk what was acknowledged.
+// and the disk each acknowledged record.
 //
 // How steps are made one: every goroutine of the service comes from system.Calls.Go, and waits at a gate before it starts and
 // wherever it meets the world. The simulator opens one gate, and waits until the Go scheduler has nothing to run (on one processor,

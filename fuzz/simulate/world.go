@@ -23,7 +23,7 @@ type scene interface {
 	fault(w *world)
 	// mend has all of that work again.
 	mend()
-	// check returns what is wrong once nothing is under way any more.
+	// check returns a problem that is left once nothing is under way any more.
 	check(w *world) error
 }
 
@@ -38,7 +38,7 @@ type world struct {
 	checked  *ledgertest.Checked
 	faults   bool           // whether anything fails
 	active   int            // clients' calls that are under way
-	reached  map[string]int // what has happened, by its name
+	reached  map[string]int // how often each kind of event happened
 	problems error
 	starts   int
 }
@@ -58,7 +58,7 @@ func newWorld(seed uint64, faults bool, reached map[string]int) *world {
 	return &world{kernel: k, seed: seed, disk: &disk{k: k}, faults: faults, reached: reached}
 }
 
-// run runs a world for so many steps, and until nothing is under way after that. It returns what is wrong.
+// run runs a world for so many steps, and until nothing is under way after that. It returns the problem that it finds.
 func (w *world) run(steps int) error {
 	if err := w.boot(); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (w *world) run(steps int) error {
 	return err
 }
 
-// problem returns what is wrong so far.
+// problem returns the first problem so far.
 func (w *world) problem() error {
 	if w.problems != nil {
 		return w.problems
