@@ -65,7 +65,7 @@ func (c *Checked) Acknowledged() int { return c.acked }
 func (c *Checked) Recorded() int { return len(c.model.log) }
 
 // Restarted has another ledger continue the log, after the one before was closed or has crashed. It returns the problem with the records that
-// has survived. Calls of the one before that return later are not looked at any more. start is as in Checks.
+// survived. Calls of the one before that return later are not looked at any more. start is as in Checks.
 func (c *Checked) Restarted(l ledger.Ledger, start func(func())) error {
 	c.Ledger, c.reread, c.kept, c.checks.Go = l, false, nil, start
 	c.opened++
