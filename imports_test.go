@@ -97,7 +97,7 @@ var mayImport = map[string][]string{
 	"runtime/approvals":     {"vm", "runtime/accounts", "runtime/attest", "runtime/decision", "runtime/eventjson", "runtime/holds", "runtime/ledger", "runtime/mask", "runtime/policies", "runtime/service"},
 	"runtime/accounts":      {"vm/errcode", "runtime/attest", "runtime/clock", "runtime/intent", "runtime/ledger", "runtime/service", "runtime/strictjson", "runtime/webhook"},
 	"runtime/turns":         {"runtime/clock", "runtime/ledger", "runtime/metrics"},
-	"runtime/service":       {"vm/errcode", "runtime/attest", "runtime/clock", "runtime/ledger", "runtime/metrics", "runtime/strictjson", "runtime/turns"},
+	"runtime/service":       {"vm/errcode", "runtime/attest", "runtime/clock", "runtime/ledger", "runtime/metrics", "runtime/strictjson", "runtime/system", "runtime/turns"},
 	"runtime/budget":        {},
 	"runtime/hook":          {"runtime/jcs", "vm/slot"},
 	"runtime/metrics":       {"vm/errcode"},

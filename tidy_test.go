@@ -177,10 +177,13 @@ var simulated = []string{
 
 // notYetSimulated is how many places of a folder still reach the machine by themselves. These numbers may only fall.
 var notYetSimulated = map[string]int{
-	"runtime/ledger/pebble": 5, // below the methods at which a simulator is
+	belowSimulator:          5,
 	"runtime/ledger/memory": 1, // the id of a log that is not kept
 	"runtime/decision":      1, // the ledger of a dry run
 }
+
+// belowSimulator is the log that a simulator replaces: its timers are its own.
+const belowSimulator = "runtime/ledger/pebble"
 
 // machineImports and machineNames are what simulated packages do not use: a package, and names of others.
 var (
@@ -189,6 +192,8 @@ var (
 		"time.Now", "time.Since", "time.Until", "net.Dial", "net.DialTimeout", "net.Dialer", "net.Listen", "net.ListenConfig", "net.DefaultResolver",
 		"net.LookupHost", "net.LookupIP", "net.LookupAddr",
 	}
+	// timerNames start timers, which come in by [system.Timers].
+	timerNames = []string{"time.After", "time.AfterFunc", "time.NewTimer", "time.NewTicker", "time.Tick", "time.Sleep", "context.WithTimeout", "context.WithDeadline"}
 )
 
 // givenGo are the names of structs whose field Go starts a task.
@@ -217,7 +222,8 @@ func reaches(s source) (places []string) {
 				found(n.Pos(), "starts a goroutine")
 			}
 		case *ast.SelectorExpr:
-			if name := nameOf(n.X) + "." + n.Sel.Name; slices.Contains(machineNames, name) {
+			name := nameOf(n.X) + "." + n.Sel.Name
+			if slices.Contains(machineNames, name) || !under(s.dir, belowSimulator) && slices.Contains(timerNames, name) {
 				found(n.Pos(), "uses "+name)
 			}
 		}
@@ -281,6 +287,7 @@ func TestTidyCatches(t *testing.T) {
 	}
 	for text, want := range map[string]int{
 		"import \"os\"\nvar _ = os.Args": 1, "import \"time\"\nvar _ = time.Now": 1, "import \"net\"\nvar _ net.Dialer": 1, "import _ \"crypto/rand\"": 1,
+		"import \"time\"\nvar _ = time.After": 1, "import \"context\"\nvar _ = context.WithTimeout": 1,
 		"func f() { go f() }": 1, "func f(all *sync.WaitGroup) { all.Go(nil) }": 1,
 		"func f(c Config) { c.Calls.Go(nil) }": 0, "import \"net\"\nvar _ net.Conn": 0,
 	} {

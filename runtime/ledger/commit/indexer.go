@@ -110,7 +110,7 @@ func (l *Ledger) keepIndex(n *indexer) {
 		select {
 		case <-n.stop:
 			return
-		case <-time.After(pause):
+		case <-l.options.Timers.Alarm(pause).C:
 		}
 	}
 }
@@ -221,7 +221,7 @@ func (l *Ledger) indexStretches(n *indexer, index Index, m *mark) error {
 		n.advance(m.head.LSN)
 		select {
 		case <-n.stop:
-		case <-time.After(indexPause):
+		case <-l.options.Timers.Alarm(indexPause).C:
 		}
 	}
 	return nil

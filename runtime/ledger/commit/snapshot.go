@@ -214,6 +214,9 @@ func (l *Ledger) makeSnapshots(n *snapshotter) {
 			return
 		case <-n.wake:
 		}
+		if n.stopped() { // both had come
+			return
+		}
 		if err := l.makeSnapshot(n); err != nil && !errors.Is(err, ledger.ErrClosed) {
 			l.report("%v: opening the ledger will take longer; the next one is tried %d records on", err, n.every)
 		}
