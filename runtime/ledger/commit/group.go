@@ -194,3 +194,11 @@ func (s *sealed) scan(visit func(lsn uint64, data string) error) error {
 	}
 	return nil
 }
+
+// LastOf returns the LSN of the last record of a group that was sealed, by its header alone.
+func LastOf(group []byte) (lsn uint64, err error) {
+	if len(group) < headerBytes+sumBytes {
+		return 0, fmt.Errorf("%w: it has %d bytes", errTorn, len(group))
+	}
+	return binary.BigEndian.Uint64(group[20:]) + uint64(binary.BigEndian.Uint32(group[28:])) - 1, nil
+}

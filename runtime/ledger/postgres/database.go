@@ -1,0 +1,58 @@
+package pgledger
+
+import (
+	"errors"
+	"time"
+)
+
+// A group is a row of the log.
+type group struct {
+	first, last uint64
+	hash        [32]byte // SHA-256 of data
+	data        []byte
+}
+
+// end is what the log ends with: a group without its data, the zero value where there is none.
+func (g group) end() group { return group{first: g.first, last: g.last, hash: g.hash} }
+
+func (g group) is(other group) bool {
+	return g.first == other.first && g.last == other.last && g.hash == other.hash
+}
+
+// An instance is a process that decides or waits. Its id is drawn at each start; a process that is started again has its name.
+type instance struct{ id, name string }
+
+// A database answers the statements of a log. Each is one transaction. PostgreSQL does, and a twin in memory, which one suite
+// holds to the same answers. After an error a statement was carried out or not.
+type database interface {
+	// beat notes that an instance lives.
+	beat(me instance) error
+	// claim makes an instance the owner of a slot whose owner has not been heard of for a lease, or has the same name, and returns
+	// the slot's new term; 0 where the owner lives.
+	claim(slot int, me instance, lease time.Duration) (term int64, err error)
+	// again moves the term of a slot that an instance owns, so that nothing under way can be kept any more. It returns 0 where
+	// the instance is not the owner, or the slot's term is below the one given.
+	again(slot int, me instance, term int64) (next int64, err error)
+	// owns reports whether an instance owns a slot.
+	owns(slot int, me instance) (bool, error)
+	// release gives up the slots of an instance, and forgets it.
+	release(me instance) error
+	// add appends a group behind another one. It reports false, and keeps nothing, where the slot has another term, or does
+	// not have that other group.
+	add(slot int, term int64, before, g group) (kept bool, err error)
+	// last returns the end of a slot's log.
+	last(slot int) (group, error)
+	// read returns the groups from the one on that holds an LSN, or the first after it, at most limit of them.
+	read(slot int, from uint64, limit int) ([]group, error)
+	// cut removes the groups whose first LSN is from or larger. It reports false where the slot has another term.
+	cut(slot int, term int64, from uint64) (done bool, err error)
+	// close gives up the connections.
+	close()
+}
+
+// The reasons for which a log fails.
+var (
+	errTaken    = errors.New("ledger: another instance decides now; this one decides again when that one ends")
+	errWentBack = errors.New("ledger: the database has lost what it had confirmed: it was restored to an older state, or a standby took over that did not have everything; stop all instances, and find out which database has everything before one is started again")
+	errSilent   = errors.New("ledger: the database does not answer")
+)

@@ -1,0 +1,81 @@
+package pgledger
+
+import (
+	"context"
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"bailiff/fuzz/kit/pgtest"
+)
+
+// hour is a lease that does not end in a test.
+const hour = time.Hour
+
+// connect returns the database at an address, with empty tables.
+func connect(t *testing.T, url string) *postgres {
+	t.Helper()
+	db := same(t, url)
+	must(t, db.writing.do(func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, "DROP SCHEMA IF EXISTS bailiff CASCADE;"+tables)
+		return err
+	}))
+	return db
+}
+
+// same returns the database at an address as it is.
+func same(t *testing.T, url string) *postgres {
+	t.Helper()
+	find, err := newFinder(url)
+	must(t, err)
+	db := newPostgres(find, 30*time.Second)
+	t.Cleanup(db.close)
+	return db
+}
+
+// each runs a test over the twin and over PostgreSQL. flawed has the planted fault in its fence.
+func each(t *testing.T, test func(t *testing.T, fresh func(flaw string) database)) {
+	t.Run("twin", func(t *testing.T) {
+		test(t, func(flaw string) database {
+			db := newTwin(1)
+			db.noTerm, db.noLink = flaw == noTerm, flaw == noLink
+			return db
+		})
+	})
+	t.Run("postgres", func(t *testing.T) {
+		server := pgtest.Start(t)
+		test(t, func(flaw string) database {
+			db := connect(t, server.URL())
+			db.sqlAdd = flawed(t, flaw)
+			return db
+		})
+	})
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t *testing.T, db database, name, id string, lease time.Duration) *log {
+	t.Helper()
+	l, err := take(db, 0, instance{id: id, name: name}, lease, nil)
+	must(t, err)
+	return l
+}
+
+// sealed makes the bytes of a group of records as far as the log looks at them.
+func sealed(rng *rand.Rand, first uint64, records uint32) []byte {
+	b := make([]byte, 80)
+	for i := range b {
+		b[i] = byte(rng.Uint32())
+	}
+	binary.BigEndian.PutUint64(b[20:], first)
+	binary.BigEndian.PutUint32(b[28:], records)
+	return b
+}

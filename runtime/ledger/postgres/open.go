@@ -1,0 +1,79 @@
+// Package pgledger keeps a ledger's log in PostgreSQL, so that another machine goes on where one is lost. One instance at a time
+// owns the log and decides; others wait. A group is told as kept after a transaction that found the owner's term in place, and the
+// group before it: an owner that was paused, cut off or replaced appends nothing. Nothing leads to this package from a setting yet.
+package pgledger
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"bailiff/runtime/ledger/commit"
+)
+
+// DefaultLease is how long an owner may be silent before another instance takes over.
+const DefaultLease = 2 * time.Second
+
+// Options say which database, and who asks.
+type Options struct {
+	URL  string // several hosts are allowed; the primary is found
+	Name string // of the instance: one that is started again under its name takes over from itself at once
+	// Lease is how long an owner may be silent, by the database's clock; 0 means DefaultLease. All instances have the same.
+	Lease time.Duration
+	// Trust takes a database without a synchronous standby, as one that copies what it keeps below SQL.
+	Trust bool
+	// Stop ends waiting for the owner where it is closed; nil for never.
+	Stop <-chan struct{}
+}
+
+// A Log is a commit.Log that is closed by its ledger.
+type Log interface {
+	commit.Log
+	io.Closer
+}
+
+// Init makes the tables in a database that has none of them.
+func Init(url string) error {
+	find, err := newFinder(url)
+	if err != nil {
+		return err
+	}
+	db := newPostgres(find, DefaultLease)
+	defer db.close()
+	if err := db.create(); err != nil {
+		return fmt.Errorf("ledger: making the tables, which a database has once: %w", err)
+	}
+	return nil
+}
+
+// Open waits until no other instance owns the log, and takes it. Its Close hands it over at once.
+func Open(o Options) (Log, error) {
+	if o.Name == "" {
+		return nil, errors.New("ledger: the instance has no name")
+	}
+	if o.Lease == 0 {
+		o.Lease = DefaultLease
+	}
+	find, err := newFinder(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	db := newPostgres(find, o.Lease)
+	l, err := openOver(db, &o)
+	if err != nil {
+		db.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func openOver(db *postgres, o *Options) (*log, error) {
+	if !o.Trust {
+		if err := db.replicated(); err != nil {
+			return nil, err
+		}
+	}
+	return take(db, 0, instance{id: rand.Text(), name: o.Name}, o.Lease, o.Stop)
+}

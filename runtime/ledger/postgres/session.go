@@ -1,0 +1,223 @@
+package pgledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	// hostPatience is how long a host may take to say whether it is the primary, where there are several.
+	hostPatience = 700 * time.Millisecond
+	// closePatience bounds a polite end of a connection.
+	closePatience = 100 * time.Millisecond
+)
+
+// errWarned: PostgreSQL confirms a commit whose wait for the standby was cancelled, and warns.
+var errWarned = errors.New("ledger: the database confirmed with a warning")
+
+// A session is a connection to the primary, which is opened again after every error.
+type session struct {
+	find     *finder
+	patience time.Duration
+
+	mu   sync.Mutex
+	conn *connection
+}
+
+// A connection notes the warnings that come over it.
+type connection struct {
+	*pgx.Conn
+	warned  atomic.Pointer[string]
+	settled atomic.Bool // it is connected: nothing is dialled any more, not to cancel a statement either
+}
+
+// do carries out one statement.
+func (s *session) do(statement func(context.Context, *pgx.Conn) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), s.patience)
+	defer cancel()
+	if s.conn == nil {
+		conn, err := s.find.primary(ctx)
+		if err != nil {
+			return err
+		}
+		s.conn = conn
+	}
+	s.conn.warned.Store(nil)
+	err := statement(ctx, s.conn.Conn)
+	if said := s.conn.warned.Load(); err == nil && said != nil && s.find.warnings {
+		err = fmt.Errorf("%w: %s", errWarned, *said)
+	}
+	if err != nil {
+		s.drop()
+	}
+	return err
+}
+
+func (s *session) drop() {
+	if s.conn == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
+	defer cancel()
+	s.conn.Close(ctx) //nolint:errcheck // it is not used any more
+	s.conn = nil
+}
+
+func (s *session) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drop()
+}
+
+func (s *session) exec(sql string, args ...any) (rows int64, err error) {
+	err = s.do(func(ctx context.Context, c *pgx.Conn) error {
+		tag, err := c.Exec(ctx, sql, args...)
+		rows = tag.RowsAffected()
+		return err
+	})
+	return rows, err
+}
+
+// number returns the number in the one row of a statement's result, 0 where there is no row.
+func (s *session) number(sql string, args ...any) (n int64, err error) {
+	err = s.do(func(ctx context.Context, c *pgx.Conn) error {
+		err := c.QueryRow(ctx, sql, args...).Scan(&n)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return n, err
+}
+
+// A finder finds the primary among the hosts of an address.
+type finder struct {
+	hosts    []*pgx.ConnConfig
+	warnings bool         // a warning makes a statement unknown; tests switch it off
+	highest  atomic.Int64 // of the timelines that were seen
+}
+
+// newFinder takes the address of a database apart. Its errors do not repeat the address, which has a password.
+func newFinder(url string) (*finder, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("ledger: the address of the database can't be read; it looks like postgres://user:password@host-a,host-b:5432/database?sslmode=verify-full&sslrootcert=/path/ca.pem")
+	}
+	f := &finder{warnings: true}
+	all := append([]*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}}, config.Fallbacks...)
+	for _, host := range all {
+		if !private(host.Host) && (host.TLSConfig == nil || host.TLSConfig.InsecureSkipVerify) {
+			return nil, fmt.Errorf("ledger: the database %s is on another machine, and its certificate would not be checked; add sslmode=verify-full, and sslrootcert where its authority is your own", host.Host)
+		}
+		if n := len(f.hosts); n > 0 && f.hosts[n-1].Host == host.Host && f.hosts[n-1].Port == host.Port {
+			continue // the same without TLS
+		}
+		one := config.Copy()
+		one.Host, one.Port, one.TLSConfig, one.Fallbacks = host.Host, host.Port, host.TLSConfig, nil
+		one.RuntimeParams["synchronous_commit"] = "on"
+		one.RuntimeParams["statement_timeout"] = "0"
+		one.RuntimeParams["application_name"] = "bailiff"
+		f.hosts = append(f.hosts, one)
+	}
+	return f, nil
+}
+
+// private reports whether the way to a host leaves the machine not at all.
+func private(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.HasPrefix(host, "/") || host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// An answer is what a host says when it is asked for the primary.
+type answer struct {
+	conn     *connection
+	timeline int64 // 0 of a standby
+	err      error
+}
+
+// primary asks all hosts at once, since one that hangs must not keep the others waiting, and takes the one with the highest
+// timeline: a primary that was replaced has a lower one and may not know it. A single host is taken as it is.
+func (f *finder) primary(ctx context.Context) (*connection, error) {
+	if len(f.hosts) == 1 {
+		return dial(ctx, f.hosts[0])
+	}
+	ctx, cancel := context.WithTimeout(ctx, hostPatience)
+	defer cancel()
+	answers := make(chan answer, len(f.hosts))
+	for _, host := range f.hosts {
+		go func() { answers <- ask(ctx, host) }()
+	}
+	var best answer
+	var failures []error
+	for range f.hosts {
+		a := <-answers
+		if a.err != nil {
+			failures = append(failures, a.err)
+		}
+		if a.timeline > best.timeline {
+			a, best = best, a
+		}
+		if a.conn != nil {
+			a.conn.Close(ctx) //nolint:errcheck // it is not used
+		}
+	}
+	for seen := f.highest.Load(); best.timeline > seen && !f.highest.CompareAndSwap(seen, best.timeline); {
+		seen = f.highest.Load()
+	}
+	if best.conn != nil && best.timeline < f.highest.Load() {
+		best.conn.Close(ctx) //nolint:errcheck // it is not used
+		best.conn = nil
+	}
+	if best.conn == nil {
+		return nil, fmt.Errorf("ledger: none of the databases is the primary: %w", errors.Join(failures...))
+	}
+	return best.conn, nil
+}
+
+func ask(ctx context.Context, host *pgx.ConnConfig) (a answer) {
+	if a.conn, a.err = dial(ctx, host); a.err != nil {
+		return a
+	}
+	var timeline string
+	a.err = a.conn.QueryRow(ctx, "SELECT CASE WHEN pg_is_in_recovery() THEN '0' ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END").Scan(&timeline)
+	if a.err == nil {
+		a.timeline, a.err = strconv.ParseInt(timeline, 16, 64)
+	}
+	return a
+}
+
+func dial(ctx context.Context, host *pgx.ConnConfig) (*connection, error) {
+	c := &connection{}
+	config := host.Copy()
+	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
+		if n.SeverityUnlocalized == "WARNING" {
+			c.warned.Store(&n.Message)
+		}
+	}
+	dialFunc := config.DialFunc
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if c.settled.Load() {
+			return nil, errors.New("no statement is cancelled: its wait for the standby would end, and the commit be kept without it")
+		}
+		return dialFunc(ctx, network, address)
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	c.Conn = conn
+	c.settled.Store(true)
+	return c, nil
+}

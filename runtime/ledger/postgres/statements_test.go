@@ -1,0 +1,172 @@
+package pgledger
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"bailiff/fuzz/kit/pgtest"
+	"bailiff/fuzz/kit/seed"
+)
+
+// The faults that are planted in the fence.
+const (
+	noTerm = "no term"
+	noLink = "no group before"
+)
+
+// flawed returns the statement that appends, with a fault in its fence.
+func flawed(t *testing.T, flaw string) string {
+	t.Helper()
+	without, with := "", ""
+	switch flaw {
+	case noTerm:
+		without, with = "AND term = $2", "AND $2::bigint > 0"
+	case noLink:
+		without, with = "WHERE $7::bigint = 0", "WHERE $7::bigint >= 0"
+	}
+	text := strings.Replace(sqlAdd, without, with, 1)
+	if flaw != "" && text == sqlAdd {
+		t.Fatalf("the fault %q is not planted", flaw)
+	}
+	return text
+}
+
+// TestStatements carries out the same random statements in the twin and in PostgreSQL: each has the same answer.
+func TestStatements(t *testing.T) {
+	db := connect(t, pgtest.Start(t).URL())
+	rng := rand.New(rand.NewPCG(uint64(seed.Value(t)), 0)) //nolint:gosec // a test's
+	const (
+		rounds = 10
+		steps  = 150
+	)
+	for range rounds {
+		both := []database{newTwin(1), connectAgain(t, db)}
+		if step, answers := differ(rng, both, steps); step != "" {
+			t.Fatalf("%s: the twin says %s, PostgreSQL %s", step, answers[0], answers[1])
+		}
+	}
+	planted := newTwin(1)
+	planted.noTerm = true
+	if step, _ := differ(rng, []database{planted, connectAgain(t, db)}, 10*steps); step == "" {
+		t.Error("a twin that does not look at the term was not found")
+	}
+}
+
+// connectAgain empties the tables.
+func connectAgain(t *testing.T, db *postgres) *postgres {
+	t.Helper()
+	_, err := db.writing.exec("TRUNCATE bailiff.groups, bailiff.instances")
+	must(t, err)
+	_, err = db.writing.exec("UPDATE bailiff.slots SET term = 0, owner = NULL, owner_name = NULL")
+	must(t, err)
+	return db
+}
+
+// differ returns the first step that two databases answer in different ways.
+func differ(rng *rand.Rand, both []database, steps int) (step string, answers [2]string) {
+	known := []group{{}}
+	term := int64(1)
+	for range steps {
+		me := []instance{{"a1", "a"}, {"a2", "a"}, {"b1", "b"}}[rng.IntN(3)]
+		before, at := known[len(known)-1], max(0, term-int64(rng.IntN(2)))
+		if rng.IntN(4) == 0 {
+			before = known[rng.IntN(len(known))]
+		}
+		data := sealed(rng, before.last+1, 1+rng.Uint32N(3))
+		g := group{first: before.last + 1, last: before.last + uint64(data[31]), hash: sha256.Sum256(data), data: data}
+		from := rng.Uint64N(known[len(known)-1].last + 2)
+		lease := hour * time.Duration(rng.IntN(2))
+		kind := rng.IntN(12)
+		var kept bool
+		for i, db := range both {
+			switch kind {
+			case 0:
+				step, answers[i] = "beat", fmt.Sprint(db.beat(me))
+			case 1:
+				n, err := db.claim(0, me, lease)
+				if step, answers[i] = "claim", fmt.Sprint(n, err); n > 0 {
+					term = n
+				}
+			case 2:
+				n, err := db.again(0, me, at)
+				if step, answers[i] = "again", fmt.Sprint(n, err); n > 0 {
+					term = n
+				}
+			case 3:
+				mine, err := db.owns(0, me)
+				step, answers[i] = "owns", fmt.Sprint(mine, err)
+			case 4:
+				if from%4 == 0 {
+					step, answers[i] = "release", fmt.Sprint(db.release(me))
+				}
+			case 5:
+				if from%3 == 0 {
+					done, err := db.cut(0, at, from)
+					step, answers[i] = "cut", fmt.Sprint(done, err)
+				}
+			case 6:
+				page, err := db.read(0, from, 1+int(from%5))
+				step, answers[i] = "read", fmt.Sprint(page, err)
+			case 7:
+				end, err := db.last(0)
+				step, answers[i] = "last", fmt.Sprint(end, err)
+			default:
+				var err error
+				kept, err = db.add(0, at, before.end(), g)
+				step, answers[i] = "add", fmt.Sprint(kept, err != nil)
+			}
+		}
+		if kept {
+			known = append(known, g)
+		}
+		if answers[0] != answers[1] {
+			return fmt.Sprintf("%s with term %d of %d, before %d", step, at, term, before.last), answers
+		}
+	}
+	return "", answers
+}
+
+// TestReads reads a log over several pages from every place.
+func TestReads(t *testing.T) {
+	each(t, func(t *testing.T, fresh func(string) database) {
+		rng := rand.New(rand.NewPCG(uint64(seed.Value(t)), 0)) //nolint:gosec // a test's
+		l := open(t, fresh(""), "a", "1", hour)
+		defer l.Close()
+		var want [][]byte
+		firsts := []uint64{}
+		for first := uint64(1); len(want) < 2*pageGroups+3; {
+			records := 1 + rng.Uint32N(3)
+			data := sealed(rng, first, records)
+			must(t, l.Append(first, data))
+			want, firsts = append(want, data), append(firsts, first)
+			first += uint64(records)
+		}
+		for from := uint64(0); from <= firsts[len(firsts)-1]+3; from += 1 + rng.Uint64N(9) {
+			at := 0
+			for i, first := range firsts {
+				if first <= from {
+					at = i
+				}
+			}
+			end := firsts[len(firsts)-1] + uint64(want[len(want)-1][31])
+			if from >= end {
+				at = len(want)
+			}
+			must(t, l.Read(from, func(first uint64, data []byte) bool {
+				if first != firsts[at] || !bytes.Equal(data, want[at]) {
+					t.Fatalf("from %d: group %d instead of %d", from, first, firsts[at])
+				}
+				at++
+				return true
+			}))
+			if at != len(want) {
+				t.Fatalf("from %d: %d groups instead of %d", from, at, len(want))
+			}
+		}
+	})
+}

@@ -1,0 +1,201 @@
+package pgledger
+
+import (
+	"cmp"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A twin is the database's statements in memory, with the faults that are planted in it.
+type twin struct {
+	mu     sync.Mutex
+	now    func() time.Time
+	seen   map[string]time.Time
+	slots  map[int]*twinSlot
+	noTerm bool // the fence does not look at the term
+	noLink bool // the fence does not look at the group before
+}
+
+type twinSlot struct {
+	term   int64
+	owner  instance
+	groups []group
+}
+
+func newTwin(slots int) *twin {
+	t := &twin{now: time.Now, seen: map[string]time.Time{}, slots: map[int]*twinSlot{}}
+	for i := range slots {
+		t.slots[i] = &twinSlot{}
+	}
+	return t
+}
+
+func (t *twin) with(slot int, f func(*twinSlot)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.slots[slot]; s != nil {
+		f(s)
+	}
+}
+
+func (t *twin) beat(me instance) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.seen[me.id] = t.now()
+	return nil
+}
+
+func (t *twin) claim(slot int, me instance, lease time.Duration) (term int64, err error) {
+	t.with(slot, func(s *twinSlot) {
+		if s.owner.id == "" || s.owner.name == me.name || !t.seen[s.owner.id].After(t.now().Add(-lease)) {
+			s.term++
+			s.owner, term = me, s.term
+		}
+	})
+	return term, nil
+}
+
+func (t *twin) again(slot int, me instance, term int64) (next int64, err error) {
+	t.with(slot, func(s *twinSlot) {
+		if s.owner.id == me.id && s.term >= term {
+			s.term++
+			next = s.term
+		}
+	})
+	return next, nil
+}
+
+func (t *twin) owns(slot int, me instance) (mine bool, err error) {
+	t.with(slot, func(s *twinSlot) { mine = s.owner.id == me.id })
+	return mine, nil
+}
+
+func (t *twin) release(me instance) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range t.slots {
+		if s.owner.id == me.id {
+			s.term++
+			s.owner = instance{}
+		}
+	}
+	delete(t.seen, me.id)
+	return nil
+}
+
+func (t *twin) add(slot int, term int64, before, g group) (kept bool, err error) {
+	t.with(slot, func(s *twinSlot) {
+		linked := t.noLink || before.last == 0 || slices.ContainsFunc(s.groups, before.is)
+		if s.term != term && !t.noTerm || !linked {
+			return
+		}
+		at, taken := slices.BinarySearchFunc(s.groups, g, func(a, b group) int { return cmp.Compare(a.first, b.first) })
+		if taken {
+			err = errors.New("duplicate key")
+			return
+		}
+		g.data = slices.Clone(g.data)
+		s.groups = slices.Insert(s.groups, at, g)
+		kept = true
+	})
+	return kept, err
+}
+
+func (t *twin) last(slot int) (g group, err error) {
+	t.with(slot, func(s *twinSlot) {
+		if n := len(s.groups); n > 0 {
+			g = s.groups[n-1].end()
+		}
+	})
+	return g, nil
+}
+
+func (t *twin) read(slot int, from uint64, limit int) (page []group, err error) {
+	t.with(slot, func(s *twinSlot) {
+		at := slices.IndexFunc(s.groups, func(g group) bool { return g.last >= from })
+		if at >= 0 {
+			page = slices.Clone(s.groups[at:min(at+limit, len(s.groups))])
+		}
+	})
+	return page, nil
+}
+
+func (t *twin) cut(slot int, term int64, from uint64) (done bool, err error) {
+	t.with(slot, func(s *twinSlot) {
+		if done = s.term == term; done {
+			s.groups = slices.DeleteFunc(s.groups, func(g group) bool { return g.first >= from })
+		}
+	})
+	return done, nil
+}
+
+func (t *twin) close() {}
+
+var errLost = errors.New("planted: the wire was cut")
+
+// A wire leads to a database. It loses statements, or their answers, and carries some out twice.
+type wire struct {
+	database
+	mu    sync.Mutex
+	rng   *rand.Rand
+	loses int  // of a hundred statements that write
+	kind  int  // how many statements after a lost one arrive for certain
+	left  int  // of these
+	down  bool // all are lost, some after they were carried out
+	early bool // add answers before it is carried out
+}
+
+// over carries a statement out, or not, and loses its answer, or not.
+func (w *wire) over(statement func() error) error {
+	w.mu.Lock()
+	lost, done, twice := w.down || w.left <= 0 && w.rng.IntN(100) < w.loses, w.rng.IntN(2) == 0, w.rng.IntN(100) < w.loses
+	if w.left--; lost {
+		w.left = w.kind
+	}
+	w.mu.Unlock()
+	if lost && !done {
+		return errLost
+	}
+	err := statement()
+	if twice {
+		statement() //nolint:errcheck // the first answer counts
+	}
+	if lost {
+		return errLost
+	}
+	return err
+}
+
+func (w *wire) set(down bool) {
+	w.mu.Lock()
+	w.down = down
+	w.mu.Unlock()
+}
+
+func (w *wire) again(slot int, me instance, term int64) (next int64, err error) {
+	err = w.over(func() (err error) { next, err = w.database.again(slot, me, term); return err })
+	return next, err
+}
+
+func (w *wire) add(slot int, term int64, before, g group) (kept bool, err error) {
+	if w.early {
+		go w.over(func() error { _, err := w.database.add(slot, term, before, g); return err }) //nolint:errcheck // that is the fault
+		return true, nil
+	}
+	first := true
+	err = w.over(func() error {
+		k, err := w.database.add(slot, term, before, g)
+		if first {
+			kept, first = k, false
+		}
+		return err
+	})
+	return kept && err == nil, err
+}
+
+func (w *wire) release(me instance) error {
+	return w.over(func() error { return w.database.release(me) })
+}
