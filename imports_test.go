@@ -19,6 +19,7 @@ var onlyImporters = map[string]string{
 	"github.com/owenrumney/go-sarif":                 "cmd/bailiff",
 	"filippo.io/age":                                 "cmd/bailiff",
 	"github.com/cockroachdb/pebble":                  "runtime/ledger/pebble",
+	"github.com/jackc/pgx":                           "runtime/ledger/postgres",
 	"github.com/go-jose/go-jose":                     "runtime/attest",
 	"github.com/cloudflare/circl":                    "runtime/attest",
 	"golang.org/x/mod/sumdb/note":                    "runtime/attest",

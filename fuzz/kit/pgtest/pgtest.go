@@ -24,8 +24,8 @@ import (
 // Without it they are Debian's, and the package's where Debian's are missing.
 const Variable = "BAILIFF_POSTGRES"
 
-// nobody runs the servers where the tests run as root, which PostgreSQL refuses.
-const nobody = 65534
+// unprivileged runs the servers where the tests run as root, which PostgreSQL refuses.
+const unprivileged = 65534
 
 // patience bounds how long a server may take to start or to be promoted, on a busy machine.
 const patience = 30 * time.Second
@@ -42,12 +42,13 @@ type Server struct {
 	ended   chan struct{}
 }
 
-// Start starts a primary with an empty database "postgres", which ends with the test. Where no PostgreSQL is to be had, the test
-// is skipped, and in continuous integration (CI=true) it fails.
+// Start starts a primary with an empty database "postgres", which ends with the test. It waits for no disk, so that it loses nothing
+// when it is killed, but when the machine is. Where no PostgreSQL is to be had, the test is skipped, and in continuous integration
+// (CI=true) it fails.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	primary := fresh(t)
-	primary.start("")
+	primary.start("fsync = off\n")
 	return primary
 }
 
@@ -75,7 +76,7 @@ func fresh(t testing.TB) *Server {
 	s := &Server{t: t, folder: filepath.Join(root, "primary")}
 	s.bin = programs(t, root)
 	if os.Getuid() == 0 {
-		err = os.Chown(root, nobody, nobody)
+		err = os.Chown(root, unprivileged, unprivileged)
 	}
 	if err = errors.Join(err, os.Chmod(root, 0o755)); err != nil {
 		t.Fatal(err)
@@ -136,7 +137,7 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 	command := exec.Command(name, args...)
 	command.Dir = filepath.Dir(s.folder)
 	if os.Getuid() == 0 {
-		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged}}
 	}
 	return command
 }
@@ -154,7 +155,7 @@ func (s *Server) write(name, text string) {
 	path := filepath.Join(s.folder, name)
 	err := os.WriteFile(path, []byte(text), 0o600)
 	if os.Getuid() == 0 {
-		err = errors.Join(err, os.Chown(path, nobody, nobody))
+		err = errors.Join(err, os.Chown(path, unprivileged, unprivileged))
 	}
 	if err != nil {
 		s.t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/system"
 )
 
 const (
@@ -25,6 +26,9 @@ type log struct {
 	slot  int
 	me    instance
 	lease time.Duration
+	// patience is how long an append without an answer is looked into; tests shorten it.
+	patience time.Duration
+	timers   system.Timers
 
 	// Of the one goroutine that appends and truncates.
 	term int64
@@ -42,9 +46,7 @@ var _ commit.Log = (*log)(nil)
 
 // take makes an instance the owner of a slot, as soon as the owner before is not heard of for a lease. It asks until stop is closed.
 func take(db database, slot int, me instance, lease time.Duration, stop <-chan struct{}) (*log, error) {
-	l := &log{db: db, slot: slot, me: me, lease: lease, ended: make(chan struct{}), done: make(chan struct{})}
-	tick := time.NewTicker(lease / beatsPerLease)
-	defer tick.Stop()
+	l := &log{db: db, slot: slot, me: me, lease: lease, patience: lease, ended: make(chan struct{}), done: make(chan struct{})}
 	for {
 		term, err := l.claim()
 		if err != nil {
@@ -57,7 +59,7 @@ func take(db database, slot int, me instance, lease time.Duration, stop <-chan s
 		select {
 		case <-stop:
 			return nil, errTaken
-		case <-tick.C:
+		case <-l.timers.Alarm(lease / beatsPerLease).C:
 		}
 	}
 	at, err := db.last(slot) // after the claim, so that it sees all that was confirmed
@@ -65,7 +67,7 @@ func take(db database, slot int, me instance, lease time.Duration, stop <-chan s
 		return nil, err
 	}
 	l.at = at
-	go l.keep()
+	system.Go(l.keep)
 	return l, nil
 }
 
@@ -79,14 +81,15 @@ func (l *log) claim() (term int64, err error) {
 // keep says that the instance lives, and fails the log where that cannot be said for a lease, or another instance owns the slot.
 func (l *log) keep() {
 	defer close(l.done)
-	tick := time.NewTicker(l.lease / beatsPerLease)
-	defer tick.Stop()
-	heard := time.Now()
+	silent := l.timers.Alarm(l.lease)
+	defer func() { silent.Stop() }()
 	for {
+		beat := l.timers.Alarm(l.lease / beatsPerLease)
 		select {
 		case <-l.ended:
+			beat.Stop()
 			return
-		case <-tick.C:
+		case <-beat.C:
 		}
 		err := l.db.beat(l.me)
 		if err == nil {
@@ -96,12 +99,16 @@ func (l *log) keep() {
 				return
 			}
 		}
-		switch {
-		case err == nil:
-			heard = time.Now()
-		case time.Since(heard) > l.lease:
+		if err == nil {
+			silent.Stop()
+			silent = l.timers.Alarm(l.lease)
+			continue
+		}
+		select {
+		case <-silent.C:
 			l.fail(fmt.Errorf("%w for %s: %w", errSilent, l.lease, err))
 			return
+		default:
 		}
 	}
 }
@@ -126,7 +133,7 @@ func (l *log) fail(err error) error {
 	failed := l.onFailed
 	l.mu.Unlock()
 	if failed != nil {
-		go failed(err) // the ledger may be waiting for Append
+		system.Go(func() { failed(err) }) // the ledger may be waiting for Append
 	}
 	return err
 }
@@ -164,7 +171,9 @@ func (l *log) append(g group) error {
 // resolve finds out what became of a group whose append had no answer, or was refused, and writes it again where it is certain
 // that it was not kept and cannot be any more.
 func (l *log) resolve(g group, cause error) error {
-	for deadline := time.Now().Add(l.lease); ; time.Sleep(min(againPause, l.lease/beatsPerLease)) {
+	deadline := l.timers.Alarm(l.patience)
+	defer deadline.Stop()
+	for {
 		kept, err := l.look(g)
 		if kept || errors.Is(err, errTaken) || errors.Is(err, errWentBack) {
 			return err
@@ -172,8 +181,12 @@ func (l *log) resolve(g group, cause error) error {
 		if err != nil {
 			cause = err
 		}
-		if time.Now().After(deadline) {
+		pause := l.timers.Alarm(min(againPause, l.patience/beatsPerLease))
+		select {
+		case <-deadline.C:
+			pause.Stop()
 			return fmt.Errorf("%w: %w", errSilent, cause)
+		case <-pause.C:
 		}
 	}
 }

@@ -4,7 +4,7 @@
 package pgledger
 
 import (
-	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -13,17 +13,19 @@ import (
 	"bailiff/runtime/ledger/commit"
 )
 
-// DefaultLease is how long an owner may be silent before another instance takes over.
-const DefaultLease = 2 * time.Second
+// defaultLease is how long an owner may be silent before another instance takes over.
+const defaultLease = 2 * time.Second
 
 // Options say which database, and who asks.
 type Options struct {
 	URL  string // several hosts are allowed; the primary is found
 	Name string // of the instance: one that is started again under its name takes over from itself at once
-	// Lease is how long an owner may be silent, by the database's clock; 0 means DefaultLease. All instances have the same.
+	// Lease is how long an owner may be silent, by the database's clock; 0 means defaultLease. All instances have the same.
 	Lease time.Duration
 	// Trust takes a database without a synchronous standby, as one that copies what it keeps below SQL.
 	Trust bool
+	// Random gives the id of the process.
+	Random io.Reader
 	// Stop ends waiting for the owner where it is closed; nil for never.
 	Stop <-chan struct{}
 }
@@ -40,7 +42,7 @@ func Init(url string) error {
 	if err != nil {
 		return err
 	}
-	db := newPostgres(find, DefaultLease)
+	db := newPostgres(find, defaultLease)
 	defer db.close()
 	if err := db.create(); err != nil {
 		return fmt.Errorf("ledger: making the tables, which a database has once: %w", err)
@@ -54,7 +56,7 @@ func Open(o Options) (Log, error) {
 		return nil, errors.New("ledger: the instance has no name")
 	}
 	if o.Lease == 0 {
-		o.Lease = DefaultLease
+		o.Lease = defaultLease
 	}
 	find, err := newFinder(o.URL)
 	if err != nil {
@@ -75,5 +77,9 @@ func openOver(db *postgres, o *Options) (*log, error) {
 			return nil, err
 		}
 	}
-	return take(db, 0, instance{id: rand.Text(), name: o.Name}, o.Lease, o.Stop)
+	var id [16]byte
+	if _, err := io.ReadFull(o.Random, id[:]); err != nil {
+		return nil, fmt.Errorf("ledger: reading randomness for the id of the instance: %w", err)
+	}
+	return take(db, 0, instance{id: hex.EncodeToString(id[:]), name: o.Name}, o.Lease, o.Stop)
 }

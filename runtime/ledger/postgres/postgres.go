@@ -70,8 +70,8 @@ AND first >= COALESCE((SELECT g.first FROM bailiff.groups g WHERE g.slot = $1 AN
 ORDER BY first LIMIT $3`
 )
 
-// A postgres is a database over three sessions, none of which waits for another: of what is written, of what is read, and of what
-// says that the instance lives.
+// A postgres is a database over three sessions, none of which waits for another: one writes, one reads, and one says that the instance
+// lives.
 type postgres struct {
 	writing, reading, living *session
 	sqlAdd                   string // tests exchange it

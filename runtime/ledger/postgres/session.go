@@ -13,6 +13,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"bailiff/runtime/system"
 )
 
 const (
@@ -45,7 +47,7 @@ type connection struct {
 func (s *session) do(statement func(context.Context, *pgx.Conn) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), s.patience)
+	ctx, cancel := s.find.timers.Timeout(context.Background(), nil, s.patience)
 	defer cancel()
 	if s.conn == nil {
 		conn, err := s.find.primary(ctx)
@@ -69,7 +71,7 @@ func (s *session) drop() {
 	if s.conn == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
+	ctx, cancel := s.find.timers.Timeout(context.Background(), nil, closePatience)
 	defer cancel()
 	s.conn.Close(ctx) //nolint:errcheck // it is not used any more
 	s.conn = nil
@@ -105,7 +107,8 @@ func (s *session) number(sql string, args ...any) (n int64, err error) {
 // A finder finds the primary among the hosts of an address.
 type finder struct {
 	hosts    []*pgx.ConnConfig
-	warnings bool         // a warning makes a statement unknown; tests switch it off
+	warnings bool // a warning makes a statement unknown; tests switch it off
+	timers   system.Timers
 	highest  atomic.Int64 // of the timelines that were seen
 }
 
@@ -153,11 +156,11 @@ func (f *finder) primary(ctx context.Context) (*connection, error) {
 	if len(f.hosts) == 1 {
 		return dial(ctx, f.hosts[0])
 	}
-	ctx, cancel := context.WithTimeout(ctx, hostPatience)
+	ctx, cancel := f.timers.Timeout(ctx, nil, hostPatience)
 	defer cancel()
 	answers := make(chan answer, len(f.hosts))
 	for _, host := range f.hosts {
-		go func() { answers <- ask(ctx, host) }()
+		system.Go(func() { answers <- ask(ctx, host) })
 	}
 	var best answer
 	var failures []error

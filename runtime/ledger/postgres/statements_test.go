@@ -84,41 +84,10 @@ func differ(rng *rand.Rand, both []database, steps int) (step string, answers [2
 		kind := rng.IntN(12)
 		var kept bool
 		for i, db := range both {
-			switch kind {
-			case 0:
-				step, answers[i] = "beat", fmt.Sprint(db.beat(me))
-			case 1:
-				n, err := db.claim(0, me, lease)
-				if step, answers[i] = "claim", fmt.Sprint(n, err); n > 0 {
-					term = n
-				}
-			case 2:
-				n, err := db.again(0, me, at)
-				if step, answers[i] = "again", fmt.Sprint(n, err); n > 0 {
-					term = n
-				}
-			case 3:
-				mine, err := db.owns(0, me)
-				step, answers[i] = "owns", fmt.Sprint(mine, err)
-			case 4:
-				if from%4 == 0 {
-					step, answers[i] = "release", fmt.Sprint(db.release(me))
-				}
-			case 5:
-				if from%3 == 0 {
-					done, err := db.cut(0, at, from)
-					step, answers[i] = "cut", fmt.Sprint(done, err)
-				}
-			case 6:
-				page, err := db.read(0, from, 1+int(from%5))
-				step, answers[i] = "read", fmt.Sprint(page, err)
-			case 7:
-				end, err := db.last(0)
-				step, answers[i] = "last", fmt.Sprint(end, err)
-			default:
-				var err error
-				kept, err = db.add(0, at, before.end(), g)
-				step, answers[i] = "add", fmt.Sprint(kept, err != nil)
+			asked := question{kind, me, lease, at, from, before.end(), g}
+			var n int64
+			if step, answers[i], n, kept = asked.of(db); n > 0 {
+				term = n
 			}
 		}
 		if kept {
@@ -129,6 +98,51 @@ func differ(rng *rand.Rand, both []database, steps int) (step string, answers [2
 		}
 	}
 	return "", answers
+}
+
+// A question is a statement.
+type question struct {
+	kind      int
+	me        instance
+	lease     time.Duration
+	term      int64
+	from      uint64
+	before, g group
+}
+
+// of returns the statement's name, a database's answer, a term that it gave, and whether it kept a group.
+func (q question) of(db database) (step, answer string, term int64, kept bool) {
+	switch q.kind {
+	case 0:
+		return "beat", fmt.Sprint(db.beat(q.me)), 0, false
+	case 1:
+		n, err := db.claim(0, q.me, q.lease)
+		return "claim", fmt.Sprint(n, err), n, false
+	case 2:
+		n, err := db.again(0, q.me, q.term)
+		return "again", fmt.Sprint(n, err), n, false
+	case 3:
+		mine, err := db.owns(0, q.me)
+		return "owns", fmt.Sprint(mine, err), 0, false
+	case 4:
+		if q.from%4 == 0 {
+			return "release", fmt.Sprint(db.release(q.me)), 0, false
+		}
+	case 5:
+		if q.from%3 == 0 {
+			done, err := db.cut(0, q.term, q.from)
+			return "cut", fmt.Sprint(done, err), 0, false
+		}
+	case 6:
+		page, err := db.read(0, q.from, 1+int(q.from%5))
+		return "read", fmt.Sprint(page, err), 0, false
+	}
+	if q.kind < 8 {
+		end, err := db.last(0)
+		return "last", fmt.Sprint(end, err), 0, false
+	}
+	kept, err := db.add(0, q.term, q.before, q.g)
+	return "add", fmt.Sprint(kept, err != nil), 0, kept
 }
 
 // TestReads reads a log over several pages from every place.

@@ -1,0 +1,94 @@
+package pgledger
+
+import (
+	"context"
+	"crypto/rand"
+	mathrand "math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"bailiff/fuzz/kit/pgtest"
+)
+
+// TestWarning cancels an append that waits for a standby that hangs. The database confirms it, with a warning, and it is not told
+// as kept before the standby has it.
+func TestWarning(t *testing.T) {
+	for _, heeded := range []bool{true, false} {
+		if early := toldEarly(t, heeded); early == heeded {
+			t.Errorf("warnings are heeded: %v; an append was told as kept without the standby: %v", heeded, early)
+		}
+	}
+}
+
+func toldEarly(t *testing.T, heeded bool) (early bool) {
+	primary, standby := pgtest.StartPair(t)
+	db := connect(t, primary.URL())
+	db.writing.find.warnings = heeded
+	l := open(t, db, "a", "1", time.Minute)
+	rng := mathrand.New(mathrand.NewPCG(1, 2)) //nolint:gosec // a test's
+	must(t, l.Append(1, sealed(rng, 1, 1)))
+	thaw := standby.Freeze()
+	told := make(chan error, 1)
+	go func() { told <- l.Append(2, sealed(rng, 2, 1)) }()
+	cancelWaiting(t, same(t, primary.URL()))
+	select {
+	case err := <-told:
+		must(t, err)
+		early = true
+	case <-time.After(500 * time.Millisecond):
+	}
+	thaw()
+	if !early {
+		must(t, <-told)
+	}
+	must(t, l.Close())
+	return early
+}
+
+// cancelWaiting cancels the append, once it waits for the standby.
+func cancelWaiting(t *testing.T, db *postgres) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		var cancelled int64
+		must(t, db.reading.do(func(ctx context.Context, c *pgx.Conn) error {
+			return c.QueryRow(ctx, `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity
+				WHERE wait_event = 'SyncRep' AND query LIKE '%INSERT INTO bailiff.groups%'`).Scan(&cancelled)
+		}))
+		if cancelled > 0 {
+			return
+		}
+	}
+	t.Fatal("no append waits for the standby")
+}
+
+// TestUnsafe refuses a database that would confirm records of one machine only, and a way that could be read by others.
+func TestUnsafe(t *testing.T) {
+	server := pgtest.Start(t)
+	if _, err := Open(Options{URL: server.URL(), Random: rand.Reader, Name: "a"}); err == nil || !strings.Contains(err.Error(), "synchronous_standby_names") {
+		t.Errorf("without a standby: %v", err)
+	}
+	must(t, Init(server.URL()))
+	if err := Init(server.URL()); err == nil || !strings.Contains(err.Error(), "already exists") {
+		t.Errorf("tables made twice: %v", err)
+	}
+	l, err := Open(Options{URL: server.URL(), Random: rand.Reader, Name: "a", Trust: true})
+	must(t, err)
+	must(t, l.Close())
+	for url, says := range map[string]string{
+		"postgres://u:secret@db.example/b":                     "sslmode=verify-full",
+		"postgres://u:secret@db.example/b?sslmode=require":     "sslmode=verify-full",
+		"postgres://u:secret@db.example/b?sslmode=disable":     "sslmode=verify-full",
+		"postgres://u:secret@db.example:what/b":                "looks like postgres://",
+		"postgres://u:secret@localhost,db.example/b":           "db.example",
+		"postgres://u:secret@127.0.0.1/b":                      "",
+		"postgres://u:secret@db.example/b?sslmode=verify-full": "",
+	} {
+		_, err := newFinder(url)
+		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret")) {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
