@@ -3,7 +3,18 @@ package pgledger
 import (
 	"errors"
 	"time"
+
+	"bailiff/runtime/system"
 )
+
+// calls start goroutines and timers.
+type calls struct {
+	Go     func(task func())
+	timers system.Timers
+}
+
+// machine starts those of the machine.
+var machine = calls{Go: system.Go}
 
 // A group is a row of the log.
 type group struct {
@@ -53,6 +64,6 @@ type database interface {
 // The reasons for which a log fails.
 var (
 	errTaken    = errors.New("ledger: another instance decides now; this one decides again when that one ends")
-	errWentBack = errors.New("ledger: the database has lost what it had confirmed: it was restored to an older state, or a standby took over that did not have everything; stop all instances, and find out which database has everything before one is started again")
+	errWentBack = errors.New("ledger: the database has lost records that it had confirmed: it was restored to an older state, or a standby took over that did not have everything; stop all instances, and find out which database has everything before one is started again")
 	errSilent   = errors.New("ledger: the database does not answer")
 )

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"bailiff/runtime/ledger/commit"
-	"bailiff/runtime/system"
 )
 
 const (
@@ -28,7 +27,7 @@ type log struct {
 	lease time.Duration
 	// patience is how long an append without an answer is looked into; tests shorten it.
 	patience time.Duration
-	timers   system.Timers
+	calls    calls
 
 	// Of the one goroutine that appends and truncates.
 	term int64
@@ -46,7 +45,7 @@ var _ commit.Log = (*log)(nil)
 
 // take makes an instance the owner of a slot, as soon as the owner before is not heard of for a lease. It asks until stop is closed.
 func take(db database, slot int, me instance, lease time.Duration, stop <-chan struct{}) (*log, error) {
-	l := &log{db: db, slot: slot, me: me, lease: lease, patience: lease, ended: make(chan struct{}), done: make(chan struct{})}
+	l := &log{db: db, slot: slot, me: me, lease: lease, patience: lease, calls: machine, ended: make(chan struct{}), done: make(chan struct{})}
 	for {
 		term, err := l.claim()
 		if err != nil {
@@ -59,7 +58,7 @@ func take(db database, slot int, me instance, lease time.Duration, stop <-chan s
 		select {
 		case <-stop:
 			return nil, errTaken
-		case <-l.timers.Alarm(lease / beatsPerLease).C:
+		case <-l.calls.timers.Alarm(lease / beatsPerLease).C:
 		}
 	}
 	at, err := db.last(slot) // after the claim, so that it sees all that was confirmed
@@ -67,7 +66,7 @@ func take(db database, slot int, me instance, lease time.Duration, stop <-chan s
 		return nil, err
 	}
 	l.at = at
-	system.Go(l.keep)
+	l.calls.Go(l.keep)
 	return l, nil
 }
 
@@ -81,10 +80,10 @@ func (l *log) claim() (term int64, err error) {
 // keep says that the instance lives, and fails the log where that cannot be said for a lease, or another instance owns the slot.
 func (l *log) keep() {
 	defer close(l.done)
-	silent := l.timers.Alarm(l.lease)
+	silent := l.calls.timers.Alarm(l.lease)
 	defer func() { silent.Stop() }()
 	for {
-		beat := l.timers.Alarm(l.lease / beatsPerLease)
+		beat := l.calls.timers.Alarm(l.lease / beatsPerLease)
 		select {
 		case <-l.ended:
 			beat.Stop()
@@ -101,7 +100,7 @@ func (l *log) keep() {
 		}
 		if err == nil {
 			silent.Stop()
-			silent = l.timers.Alarm(l.lease)
+			silent = l.calls.timers.Alarm(l.lease)
 			continue
 		}
 		select {
@@ -133,7 +132,7 @@ func (l *log) fail(err error) error {
 	failed := l.onFailed
 	l.mu.Unlock()
 	if failed != nil {
-		system.Go(func() { failed(err) }) // the ledger may be waiting for Append
+		l.calls.Go(func() { failed(err) }) // the ledger may be waiting for Append
 	}
 	return err
 }
@@ -168,10 +167,10 @@ func (l *log) append(g group) error {
 	return nil
 }
 
-// resolve finds out what became of a group whose append had no answer, or was refused, and writes it again where it is certain
+// resolve finds out whether a group is kept whose append had no answer or a refusal, and writes it again where it is certain
 // that it was not kept and cannot be any more.
 func (l *log) resolve(g group, cause error) error {
-	deadline := l.timers.Alarm(l.patience)
+	deadline := l.calls.timers.Alarm(l.patience)
 	defer deadline.Stop()
 	for {
 		kept, err := l.look(g)
@@ -181,7 +180,7 @@ func (l *log) resolve(g group, cause error) error {
 		if err != nil {
 			cause = err
 		}
-		pause := l.timers.Alarm(min(againPause, l.patience/beatsPerLease))
+		pause := l.calls.timers.Alarm(min(againPause, l.patience/beatsPerLease))
 		select {
 		case <-deadline.C:
 			pause.Stop()

@@ -13,8 +13,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"bailiff/runtime/system"
 )
 
 const (
@@ -47,7 +45,7 @@ type connection struct {
 func (s *session) do(statement func(context.Context, *pgx.Conn) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ctx, cancel := s.find.timers.Timeout(context.Background(), nil, s.patience)
+	ctx, cancel := s.find.calls.timers.Timeout(context.Background(), nil, s.patience)
 	defer cancel()
 	if s.conn == nil {
 		conn, err := s.find.primary(ctx)
@@ -71,7 +69,7 @@ func (s *session) drop() {
 	if s.conn == nil {
 		return
 	}
-	ctx, cancel := s.find.timers.Timeout(context.Background(), nil, closePatience)
+	ctx, cancel := s.find.calls.timers.Timeout(context.Background(), nil, closePatience)
 	defer cancel()
 	s.conn.Close(ctx) //nolint:errcheck // it is not used any more
 	s.conn = nil
@@ -108,7 +106,7 @@ func (s *session) number(sql string, args ...any) (n int64, err error) {
 type finder struct {
 	hosts    []*pgx.ConnConfig
 	warnings bool // a warning makes a statement unknown; tests switch it off
-	timers   system.Timers
+	calls    calls
 	highest  atomic.Int64 // of the timelines that were seen
 }
 
@@ -118,7 +116,7 @@ func newFinder(url string) (*finder, error) {
 	if err != nil {
 		return nil, errors.New("ledger: the address of the database can't be read; it looks like postgres://user:password@host-a,host-b:5432/database?sslmode=verify-full&sslrootcert=/path/ca.pem")
 	}
-	f := &finder{warnings: true}
+	f := &finder{warnings: true, calls: machine}
 	all := append([]*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}}, config.Fallbacks...)
 	for _, host := range all {
 		if !private(host.Host) && (host.TLSConfig == nil || host.TLSConfig.InsecureSkipVerify) {
@@ -156,11 +154,11 @@ func (f *finder) primary(ctx context.Context) (*connection, error) {
 	if len(f.hosts) == 1 {
 		return dial(ctx, f.hosts[0])
 	}
-	ctx, cancel := f.timers.Timeout(ctx, nil, hostPatience)
+	ctx, cancel := f.calls.timers.Timeout(ctx, nil, hostPatience)
 	defer cancel()
 	answers := make(chan answer, len(f.hosts))
 	for _, host := range f.hosts {
-		system.Go(func() { answers <- ask(ctx, host) })
+		f.calls.Go(func() { answers <- ask(ctx, host) })
 	}
 	var best answer
 	var failures []error
