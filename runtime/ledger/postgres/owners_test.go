@@ -80,7 +80,7 @@ func beside(db database) (own database, end func()) {
 	return own, own.(*postgres).writing.close
 }
 
-// A fighting notes what was confirmed, and what must not be.
+// A fighting notes the confirmed records, and a confirmation that must not be.
 type fighting struct {
 	mu        sync.Mutex
 	confirmed map[uint64][32]byte // by LSN
