@@ -64,7 +64,7 @@ func must(t testing.TB, err error) {
 
 func open(t *testing.T, db database, name, id string, lease time.Duration) *log {
 	t.Helper()
-	l, err := take(db, 0, instance{id: id, name: name}, lease, nil)
+	l, err := take(db, instance{id: id, name: name}, lease, nil)
 	must(t, err)
 	return l
 }

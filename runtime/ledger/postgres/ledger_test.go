@@ -27,7 +27,7 @@ const breakLease = 5 * time.Millisecond
 
 func (w *world) Open() (ledger.Ledger, error) {
 	w.wire = &wire{database: unclosed{w.db}, rng: w.rng, loses: 10, kind: 6, early: w.early}
-	log, err := take(w.wire, 0, instance{id: rand.Text(), name: "a"}, hour, nil)
+	log, err := take(w.wire, instance{id: rand.Text(), name: "a"}, hour, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -41,12 +41,12 @@ func (w *world) Open() (ledger.Ledger, error) {
 
 func (w *world) Crash(l ledger.Ledger, _ int) {
 	w.wire.set(true)
-	l.Close() //nolint:errcheck // nothing arrives any more
+	l.Close() // nothing arrives any more
 }
 
 func (w *world) Break() { w.wire.set(true) }
 
-func (w *world) Mend(l ledger.Ledger, _ int) { l.Close() } //nolint:errcheck // its wire stays cut
+func (w *world) Mend(l ledger.Ledger, _ int) { l.Close() } // its wire stays cut
 
 // An unclosed database outlives its logs.
 type unclosed struct{ database }

@@ -43,9 +43,9 @@ type log struct {
 
 var _ commit.Log = (*log)(nil)
 
-// take makes an instance the owner of a slot, as soon as the owner before is not heard of for a lease. It asks until stop is closed.
-func take(db database, slot int, me instance, lease time.Duration, stop <-chan struct{}) (*log, error) {
-	l := &log{db: db, slot: slot, me: me, lease: lease, patience: lease, calls: machine, ended: make(chan struct{}), done: make(chan struct{})}
+// take makes an instance the owner of slot 0, which all keys are in as yet, as soon as the owner before is not heard of for a lease. It asks until stop is closed.
+func take(db database, me instance, lease time.Duration, stop <-chan struct{}) (*log, error) {
+	l := &log{db: db, me: me, lease: lease, patience: lease, calls: machine, ended: make(chan struct{}), done: make(chan struct{})}
 	for {
 		term, err := l.claim()
 		if err != nil {
@@ -61,7 +61,7 @@ func take(db database, slot int, me instance, lease time.Duration, stop <-chan s
 		case <-l.calls.timers.Alarm(lease / beatsPerLease).C:
 		}
 	}
-	at, err := db.last(slot) // after the claim, so that it sees all that was confirmed
+	at, err := db.last(l.slot) // after the claim, so that it sees all that was confirmed
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (l *log) keep() {
 		if err == nil {
 			var mine bool
 			if mine, err = l.db.owns(l.slot, l.me); err == nil && !mine {
-				l.fail(errTaken)
+				l.fail(errTaken) //nolint:errcheck // it is told
 				return
 			}
 		}
@@ -105,7 +105,7 @@ func (l *log) keep() {
 		}
 		select {
 		case <-silent.C:
-			l.fail(fmt.Errorf("%w for %s: %w", errSilent, l.lease, err))
+			l.fail(fmt.Errorf("%w for %s: %w", errSilent, l.lease, err)) //nolint:errcheck // it is told
 			return
 		default:
 		}

@@ -81,5 +81,5 @@ func openOver(db *postgres, o *Options) (*log, error) {
 	if _, err := io.ReadFull(o.Random, id[:]); err != nil {
 		return nil, fmt.Errorf("ledger: reading randomness for the id of the instance: %w", err)
 	}
-	return take(db, 0, instance{id: hex.EncodeToString(id[:]), name: o.Name}, o.Lease, o.Stop)
+	return take(db, instance{id: hex.EncodeToString(id[:]), name: o.Name}, o.Lease, o.Stop)
 }

@@ -45,7 +45,7 @@ func fight(db database, from uint64, takeovers int) error {
 		if l := before; l != nil {
 			done.Go(func() { f.appendUntil(l, rand.New(rand.NewPCG(from, uint64(n)<<32)), &taken) }) //nolint:gosec // a test's
 		}
-		l, err := take(w, 0, instance{id: fmt.Sprint(n), name: "same"}, hour, nil)
+		l, err := take(w, instance{id: fmt.Sprint(n), name: "same"}, hour, nil)
 		if err != nil {
 			return err
 		}
@@ -179,7 +179,7 @@ func TestWaits(t *testing.T) {
 		first := open(t, db, "a", "1", lease)
 		stop := make(chan struct{})
 		time.AfterFunc(2*lease, func() { close(stop) })
-		if _, err := take(db, 0, instance{"2", "b"}, lease, stop); !errors.Is(err, errTaken) {
+		if _, err := take(db, instance{"2", "b"}, lease, stop); !errors.Is(err, errTaken) {
 			t.Fatalf("taken from an owner that lives: %v", err)
 		}
 		must(t, first.Close())

@@ -71,7 +71,7 @@ func (s *session) drop() {
 	}
 	ctx, cancel := s.find.calls.timers.Timeout(context.Background(), nil, closePatience)
 	defer cancel()
-	s.conn.Close(ctx) //nolint:errcheck // it is not used any more
+	s.conn.Close(ctx) // it is not used any more
 	s.conn = nil
 }
 
@@ -171,14 +171,14 @@ func (f *finder) primary(ctx context.Context) (*connection, error) {
 			a, best = best, a
 		}
 		if a.conn != nil {
-			a.conn.Close(ctx) //nolint:errcheck // it is not used
+			a.conn.Close(ctx) // it is not used
 		}
 	}
 	for seen := f.highest.Load(); best.timeline > seen && !f.highest.CompareAndSwap(seen, best.timeline); {
 		seen = f.highest.Load()
 	}
 	if best.conn != nil && best.timeline < f.highest.Load() {
-		best.conn.Close(ctx) //nolint:errcheck // it is not used
+		best.conn.Close(ctx) // it is not used
 		best.conn = nil
 	}
 	if best.conn == nil {

@@ -161,7 +161,7 @@ func (w *wire) over(statement func() error) error {
 	}
 	err := statement()
 	if twice {
-		statement() //nolint:errcheck // the first answer counts
+		statement() // the first answer counts
 	}
 	if lost {
 		return errLost
@@ -182,7 +182,7 @@ func (w *wire) again(slot int, me instance, term int64) (next int64, err error) 
 
 func (w *wire) add(slot int, term int64, before, g group) (kept bool, err error) {
 	if w.early {
-		go w.over(func() error { _, err := w.database.add(slot, term, before, g); return err }) //nolint:errcheck // that is the fault
+		go w.over(func() error { _, err := w.database.add(slot, term, before, g); return err }) // that is the fault
 		return true, nil
 	}
 	first := true
