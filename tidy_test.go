@@ -70,6 +70,7 @@ var alsoImport = map[string][]string{
 	"google.golang.org/protobuf":      {"httpd/e2e"},                                                                                                      // the same
 	"golang.org/x/time":               {"runtime/gateway"},                                                                                                // limits of log lines
 	"golang.org/x/net/idna":           {"fuzz/attacks"},                                                                                                   // spells hosts
+	"gonum.org/v1/plot":               {"bench/servers"},                                                                                                  // the plots of results
 	"go.yaml.in/yaml":                 {"runtime/hook/setup", "fuzz/attacks", "."},                                                                        // settings files of hosts, and those on the pages
 }
 
