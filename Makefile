@@ -9,7 +9,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 20s
 
 # Tests and linters compile everything once, without the profiles by which builds and benchmarks are optimised.
-test reproducible release-targets race e2e-gateways lint fuzz differential evm mutants bash crash retention borders cost mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
+test reproducible release-targets race e2e-gateways lint fuzz differential evm mutants bash crash retention simulate borders cost mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
 
 .PHONY: help
 help: ## this list
@@ -159,6 +159,14 @@ retention: ## drop old events for 30 simulated days and for a fast one, and kill
 	$(GO) test ./runtime/retention -run TestDays -count 1 -v -timeout 4h -args -rate 1000 -days 24 -last 1h
 	$(GO) test ./runtime/retention -run TestKills -count 1 -v -timeout 1h -args -kills 20
 
+# A seed of one world, whose history is printed; without one, WORLDS worlds of fresh seeds, each of STEPS steps.
+WORLDS ?= 50000
+STEPS ?= 200
+
+.PHONY: simulate
+simulate: ## the service on a simulated machine: SEED=N STEPS=200 replays one world, without a seed WORLDS=50000 are made
+	$(GO) test ./fuzz/simulate -run '^TestSimulate$$' -count 1 -v -timeout 0 -world $(or $(SEED),0) -seeds $(WORLDS) -steps $(STEPS)
+
 .PHONY: cost
 cost: ## make one change of each frequent kind in a copy of the project, and run the tests there
 	$(GO) test ./fuzz/cost -prove -count 1 -timeout 1h -v
@@ -195,7 +203,7 @@ reload: ## SIGHUP under load with RELOADS good policies (200), each followed by 
 	$(GO) test ./httpd/e2e -run TestReload -reloads $(RELOADS) -v -count 1 -timeout 0
 
 .PHONY: nightly
-nightly: reproducible release-targets race reload differential conform evm mutants bash crash retention borders cost hosts mcp-conformance ## what takes too long for every change
+nightly: reproducible release-targets race reload differential conform evm mutants bash crash retention simulate borders cost hosts mcp-conformance ## what takes too long for every change
 	$(MAKE) fuzz FUZZTIME=10m
 	$(MAKE) bench bench-http bench-mcp bench-console
 	$(MAKE) bench-worst WORST="-each 5m -floors"

@@ -26,8 +26,8 @@ func TestProofsSayWhereTheyRun(t *testing.T) {
 	for what, planted := range map[string][3]string{
 		"a nightly target without a row": {page, strings.Replace(makefile, "nightly: ", "nightly: planted ", 1), script},
 		"a suite of CI without a row":    {page, makefile, strings.Replace(script, "for suite in ", "for suite in planted ", 1)},
-		"a row that runs elsewhere":      {strings.Replace(page, "`make cost` | once", "`make cost` | nightly", 1), makefile, script},
-		"a target that is not there":     {strings.Replace(page, "`make cost` | once", "`make planted` | once", 1), makefile, script},
+		"a row that runs elsewhere":      {strings.Replace(page, "`make bench-hook` | once", "`make bench-hook` | nightly", 1), makefile, script},
+		"a target that is not there":     {strings.Replace(page, "`make bench-hook` | once", "`make planted` | once", 1), makefile, script},
 	} {
 		if len(wrongProofs(planted[0], planted[1], planted[2])) == 0 {
 			t.Errorf("%s is not found", what)

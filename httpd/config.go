@@ -19,6 +19,9 @@ import (
 	"bailiff/runtime/service"
 )
 
+// specVersion is the version of the API's specification (specification, "Compatibility").
+const specVersion = "2.0.0"
+
 // Config is what a server is made of. Authority, Log, Clock and Random are required.
 type Config struct {
 	Authority *decision.Decider

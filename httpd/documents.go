@@ -46,9 +46,6 @@ func newDocuments(c *Config) (d documents, err error) {
 	return d, nil
 }
 
-// specVersion is the version of the API's specification (specification, "Compatibility").
-const specVersion = "2.0.0"
-
 // conformance is the conformance descriptor: what is done here, who says so, and where others find what they verify with.
 type conformance struct {
 	SpecVersion    string   `json:"spec_version"`

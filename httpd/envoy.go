@@ -37,7 +37,7 @@ func (s *Server) askedByEnvoy(c *call) {
 			c.Response.Header.SetBytesV(attestationHeader, c.answer.Attestation)
 		}
 	default:
-		writeEnvoyDenial(c.RequestCtx, string(c.answer.Status), c.answer.Code)
+		writeEnvoyDenial(c.RequestCtx, c.answer.Status, c.answer.Code)
 	}
 }
 

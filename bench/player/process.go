@@ -32,7 +32,7 @@ type Process struct {
 // tailBytes is how much of what a process says is kept: the end.
 const tailBytes = 16 << 10
 
-// A tail is the end of what was written to it, for a reader at any time.
+// A tail keeps the end of a text that is written to it, for a reader at any time.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -46,7 +46,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Bytes are what is kept.
+// Bytes returns the kept text.
 func (t *tail) Bytes() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -2,8 +2,8 @@
 // module of its own and asked over HTTP, plain and with TLS.
 //
 // Before it measures it asks all of them the same generated questions, and ends where one answers otherwise. Then, round after
-// round, each has a turn in a closed loop, and at last one at the same rate in an open loop: half of what the slowest did in
-// that round. The figures are medians, and ratios medians of the rounds' ratios.
+// round, each has a turn in a closed loop, and in open loops at two rates: half of the slowest one's in that round, and half of
+// the fastest peer's. The figures are medians, and ratios medians of the rounds' ratios.
 package main
 
 import (

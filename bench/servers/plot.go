@@ -76,7 +76,7 @@ func draws(title string, rows []*row, bars []series) ([]byte, error) {
 	chart := plot.New()
 	chart.Title.Text = title
 	chart.X.Min = 0
-	sans := font.Font{Typeface: "Liberation", Variant: "Sans", Size: 11}
+	sans := font.Font{Typeface: "Liberation", Variant: "Sans", Size: 10}
 	chart.Title.TextStyle.Font, chart.X.Tick.Label.Font, chart.Y.Tick.Label.Font, chart.Legend.TextStyle.Font = sans, sans, sans, sans
 	chart.Legend.Top = true
 	for i, s := range bars {

@@ -124,7 +124,7 @@ func (r *results) find(server, answer string, tls bool) (found []*row) {
 	return found
 }
 
-// A claim is what is said of the product beside the fastest peer.
+// A claim compares the product with the fastest peer.
 type claim struct {
 	says         string
 	ours, theirs string // kinds of answers
@@ -231,8 +231,8 @@ func (r *results) table(b *bytes.Buffer, tls bool) {
 // floor is the name under which the floors are in the rows.
 const floor = "floor"
 
-// label is the row's name without marks.
-func (r *row) label() string { return strings.ReplaceAll(r.name(), "`", "") }
+// label is the row's name without marks, with room for fonts that are wider.
+func (r *row) label() string { return strings.ReplaceAll(r.name(), "`", "") + "    " }
 
 // name says what a row is.
 func (r *row) name() string {

@@ -24,7 +24,7 @@ const (
 	slots      = "httpd/strict/slots.go"
 	decisions  = "runtime/decision"
 	policies   = "runtime/policies"
-	ledgerTest = "fuzz/ledgertest"
+	ledgerTest = "fuzz/ledgertest/suite"
 )
 
 // canaries are the bounds of all rows. make mutants plants each fault.

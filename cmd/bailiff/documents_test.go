@@ -44,6 +44,8 @@ var unrunnable = map[string]string{
 	"operating systemctl stop bailiff\nbailiff operator":   "takes an operator's key that is lost; rotate.txtar does it",
 	"operating bailiff restore /backup/bailiff-2026-11-23": "is for a new machine; cmd/bailiff/backup restores there",
 	"operating bailiff clock accept":                       "needs a clock that jumped, which clock.txtar has",
+	"operating bailiff events read /archive":               "reads files that retention has written over days; retention.txtar has some",
+	"operating bailiff bench":                              "takes half a minute, and compares with a run after a change; cmd/bailiff/bench has both",
 	"operating go tool pprof":                              "takes ten seconds, and opens a prompt",
 	"runbooks bailiff approvers suspend":                   "needs a passkey, which httpd/e2e.TestApprovalBounds makes",
 }

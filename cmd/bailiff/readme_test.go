@@ -147,14 +147,17 @@ func documentFaults(line string, shell bool) (faults []string) {
 // commandFaults says what is wrong with a command line, up to its redirection, pipe or comment. Words in capitals are
 // for something.
 func commandFaults(words []string) (faults []string) {
+	if len(words) > 1 && words[1] == "1" {
+		return nil // the first line of a file
+	}
 	if len(words) == 0 || strings.ToUpper(words[0]) == words[0] || strings.HasPrefix(words[0], "--") {
 		return nil
 	}
 	name := []string{words[0]}
-	usual := map[string]string{"events": "list", "bench": "run"}[words[0]] // what these do by default
+	usual := map[string]string{"events": "list", "bench": "run", "conform": "run"}[words[0]] // what these do by default
 	if usual != "" && len(words) > 1 && strings.HasPrefix(words[1], "-") {
 		name = append(name, usual)
-	} else if len(words) > 1 && strings.Contains("keys holds approvers operator webhooks events attest mcp bench", words[0]) && !strings.HasPrefix(words[1], "-") {
+	} else if len(words) > 1 && strings.Contains("keys holds approvers operator webhooks events attest mcp bench conform", words[0]) && !strings.HasPrefix(words[1], "-") {
 		name = append(name, words[1])
 	}
 	var help, problems strings.Builder
@@ -165,7 +168,7 @@ func commandFaults(words []string) (faults []string) {
 		if strings.ContainsAny(word, ">|#;") {
 			break
 		}
-		flag, _, _ := strings.Cut(word, "=")
+		flag, _, _ := strings.Cut(strings.TrimRight(word, "'"), "=")
 		if strings.HasPrefix(flag, "--") && !strings.Contains(help.String(), flag) {
 			faults = append(faults, "bailiff "+strings.Join(name, " ")+" has no "+flag)
 		}

@@ -13,6 +13,7 @@ import (
 	"bailiff/grammar"
 	"bailiff/vm/amount"
 	"bailiff/vm/form/evmaddr"
+	"bailiff/vm/slot"
 )
 
 // NameLetters are the characters of names that the author of a policy chooses.
@@ -22,9 +23,9 @@ const NameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456
 const (
 	MaxCount = 1<<53 - 1 // the largest integer that every JSON reader gives back exactly
 
-	MaxActionBytes = 128  // decisions, section 2, "Kinds of intents"
-	MaxPathBytes   = 256  // of a custom rule, so that its matched_rule stays short
-	MaxTextBytes   = 4096 // of one value or list entry, the same as a subject of `matches`
+	MaxActionBytes = slot.MaxAction // decisions, section 2, "Kinds of intents"
+	MaxPathBytes   = 256            // of a custom rule, so that its matched_rule stays short
+	MaxTextBytes   = 4096           // of one value or list entry, the same as a subject of `matches`
 
 	// MaxSymbolBytes is the longest symbol of a token.
 	MaxSymbolBytes = 64

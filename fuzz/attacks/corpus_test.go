@@ -16,7 +16,7 @@ import (
 // A class is a file of testdata: attacks on one thing that the service reads.
 type class struct {
 	Name      string            `yaml:"class"`
-	Attacks   string            `yaml:"attacks"`   // what is attacked, a sentence or two
+	Attacks   string            `yaml:"attacks"`   // the target, in a sentence or two
 	Here      []string          `yaml:"here"`      // what such attacks found in this project
 	Elsewhere []source          `yaml:"elsewhere"` // and in others' products
 	Answers   map[string]string `yaml:"answers"`   // names of answers

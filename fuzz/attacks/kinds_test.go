@@ -193,7 +193,7 @@ func presented(t *testing.T, g *group) (inside, outside level) {
 	}
 	_, answer, err := w.authorize(key, request(g.Intent, g.Top, ""))
 	if err != nil || answer.Attestation == "" {
-		t.Fatalf("there is no attestation: %v", err)
+		t.Fatalf("the attestation is missing: %v", err)
 	}
 	signs, err := signer()
 	if err != nil {

@@ -30,21 +30,8 @@ func proxied(t *testing.T, g *group) (inside, outside level) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var calls atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		answer.Header().Set("Content-Type", "application/json")
-		_, rest, _ := strings.Cut(string(body), `"id":`)
-		id := rest[:max(strings.IndexAny(rest+",", ",}"), 0)]
-		if strings.Contains(string(body), `"tools/list"`) {
-			_, _ = io.WriteString(answer, strings.Replace(tools, "ID", id, 1))
-			return
-		}
-		calls.Add(1)
-		_, _ = io.WriteString(answer, `{"jsonrpc":"2.0","id":`+id+`,"result":{"content":[]}}`)
-	}))
-	t.Cleanup(server.Close)
-	target, err := url.Parse(server.URL)
+	address, calls := toolServer(t)
+	target, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,4 +74,23 @@ func proxied(t *testing.T, g *group) (inside, outside level) {
 		}
 		return "REFUSED", nil
 	}
+}
+
+// toolServer starts an MCP server, and counts the calls of its tools.
+func toolServer(t *testing.T) (address string, calls *atomic.Int64) {
+	calls = new(atomic.Int64)
+	server := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		answer.Header().Set("Content-Type", "application/json")
+		_, rest, _ := strings.Cut(string(body), `"id":`)
+		id := rest[:max(strings.IndexAny(rest+",", ",}"), 0)]
+		if strings.Contains(string(body), `"tools/list"`) {
+			_, _ = io.WriteString(answer, strings.Replace(tools, "ID", id, 1))
+			return
+		}
+		calls.Add(1)
+		_, _ = io.WriteString(answer, `{"jsonrpc":"2.0","id":`+id+`,"result":{"content":[]}}`)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, calls
 }

@@ -86,7 +86,7 @@ func newWire(policy string) (*wire, error) {
 	return w, w.serve(signs, policy)
 }
 
-// checkURL judges addresses of webhooks as the service does, with names that are asked of nobody.
+// checkURL judges addresses of webhooks as the service does, without asking a name server.
 func checkURL(ctx context.Context, url string, _ ledger.WebhookFormat) error {
 	return webhook.CheckURL(ctx, offline(), url, false)
 }

@@ -37,7 +37,7 @@ func deployment(text string) []byte {
 	return body
 }
 
-// changes are what is done to an attestation.
+// changes are the ways to change an attestation.
 var changes = map[string]func(token string) (string, error){
 	"none":                func(token string) (string, error) { return token, nil },
 	"alg none":            header(`{"alg":"none"}`, ""),

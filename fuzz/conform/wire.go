@@ -171,7 +171,7 @@ func (w *wire) clear(ctx context.Context) (time.Time, error) {
 			return now, err
 		}
 		into := now.Sub(now.Truncate(time.Hour))
-		wait := time.Duration(0)
+		var wait time.Duration
 		switch {
 		case into < margin:
 			wait = margin - into

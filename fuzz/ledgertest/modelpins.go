@@ -72,13 +72,13 @@ func decided(all []ledger.Pin, e *pinsEntry, now int64) []ledger.Pin {
 // meet has a server list tools, or the operator decide on one.
 func (h *history) meet(arg uint32) error {
 	key := ID('k', uint64(arg%8/7))
-	known, now, ok := h.model.key(key)
+	known, now, ok := h.l.model.key(key)
 	if now = max(now, h.at); !ok {
 		return nil
 	}
 	server, tool := []string{"files", "search"}[arg>>3%8/7], fmt.Sprintf("t%d", arg>>6%2)
 	text := fmt.Appendf(nil, `{"name":"%s","version":%d}`, tool, arg>>7%4)
-	before := h.model.pins(key)
+	before := h.l.model.pins(key)
 	e := &pinsEntry{}
 	var err, want error
 	switch choice := arg >> 9 % 8; {
@@ -104,7 +104,7 @@ func (h *history) meet(arg uint32) error {
 		want = refusesPin(before, e)
 		err = decide(context.Background(), e.decided)
 	}
-	if e.list != nil && h.model.stopped(known) && h.news(entry{key: key, now: now, pins: e}, before) {
+	if e.list != nil && h.l.model.stopped(known) && h.news(entry{key: key, now: now, pins: e}, before) {
 		want = ledger.ErrHalted
 	}
 	if known.Revoked != 0 && (e.decided == nil || !errors.Is(want, ledger.ErrNotFound)) {
@@ -125,21 +125,21 @@ func (h *history) meet(arg uint32) error {
 
 // news reports whether something would become of pins.
 func (h *history) news(e entry, before []ledger.Pin) bool {
-	h.model.log = append(h.model.log, e)
-	after := h.model.pins(e.key)
-	h.model.log = h.model.log[:len(h.model.log)-1]
+	h.l.model.log = append(h.l.model.log, e)
+	after := h.l.model.pins(e.key)
+	h.l.model.log = h.l.model.log[:len(h.l.model.log)-1]
 	return len(before)+len(after) > 0 && !cmp.Equal(before, after)
 }
 
 // recordPins notes what became of pins, where something did.
 func (h *history) recordPins(e entry, before []ledger.Pin) error {
-	h.model.log = append(h.model.log, e)
-	after := h.model.pins(e.key)
+	h.l.model.log = append(h.l.model.log, e)
+	after := h.l.model.pins(e.key)
 	if len(before)+len(after) == 0 || cmp.Equal(before, after) {
-		h.model.log = h.model.log[:len(h.model.log)-1]
+		h.l.model.log = h.l.model.log[:len(h.l.model.log)-1]
 		return nil
 	}
-	h.acked = len(h.model.log)
+	h.l.acked = len(h.l.model.log)
 	switch {
 	case e.pins.forgets:
 		h.reached["tool forgotten"]++
@@ -170,7 +170,7 @@ func refusesPin(pins []ledger.Pin, e *pinsEntry) error {
 // comparePins compares the pins of a key, texts included.
 func (h *history) comparePins(key ledger.ID) error {
 	ctx := context.Background()
-	want := h.model.pins(key)
+	want := h.l.model.pins(key)
 	got, err := h.l.Pins(ctx, key, "")
 	if err != nil {
 		return err

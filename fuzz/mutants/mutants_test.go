@@ -29,6 +29,7 @@ var (
 	restoring    = suite{"runtime/ledger/commit", "--- FAIL: TestRestored", []string{"-test.run", "^TestRestored"}}
 	approving    = suite{"runtime/approvals", "--- FAIL: TestApproval", []string{"-test.run", "^TestApproval"}}
 	approvers    = suite{"runtime/ledger/memory", "--- FAIL: TestConformance/Approv", []string{"-test.run", "^TestConformance$/^Approv"}}
+	simulated    = suite{"fuzz/simulate", "the simulator finds: ", []string{"-test.run", "^TestSimulate$", "-seeds", "1000"}}
 	spelling     = suite{"fuzz/laws", "Falsified after ", []string{"-test.run", "^TestLaws$/one_form|^TestLaws$/spelling_of_a_rule|^TestLaws$/list_around", "-test.failfast"}}
 )
 
@@ -58,6 +59,9 @@ func TestApprovalMutants(t *testing.T) { seek(t, approving, Approvals) }
 
 // TestApproverMutants does the same with the conformance suite of ledgers.
 func TestApproverMutants(t *testing.T) { seek(t, approvers, Approvers) }
+
+// TestSimulatedMutants does the same with the simulator: a thousand worlds have to be enough.
+func TestSimulatedMutants(t *testing.T) { seek(t, simulated, Simulated) }
 
 // TestFormMutants does the same with the laws about the spelling of values and the mutants of forms.
 func TestFormMutants(t *testing.T) { seek(t, spelling, Forms) }
@@ -92,12 +96,12 @@ func seek(t *testing.T, in suite, mutants []Mutant) {
 
 // TestNoMutant: without a fault nothing is found, so that the finds above are due to the faults.
 func TestNoMutant(t *testing.T) {
-	testbin.Track(t, "bailiff/fuzz/differential", "bailiff/fuzz/evm", "bailiff/fuzz/laws", "bailiff/fuzz/bash", "bailiff/runtime/ledger/memory", "bailiff/runtime/ledger/commit", "bailiff/runtime/approvals", "bailiff/fuzz/attacks")
+	testbin.Track(t, "bailiff/fuzz/differential", "bailiff/fuzz/evm", "bailiff/fuzz/laws", "bailiff/fuzz/bash", "bailiff/fuzz/simulate", "bailiff/runtime/ledger/memory", "bailiff/runtime/ledger/commit", "bailiff/runtime/approvals", "bailiff/fuzz/attacks")
 	absolute, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, in := range []suite{differential, attack, model, restoring, approving, approvers, spelling, seeds, corpus} {
+	for _, in := range []suite{differential, attack, model, restoring, approving, approvers, simulated, spelling, seeds, corpus} {
 		if output, failed := run(t, absolute, in, nil); failed {
 			t.Errorf("%s fails without any mutant:\n%s", in.folder, tail(output))
 		}

@@ -40,7 +40,7 @@ func (a *Decider) judgeInTurn(ctx context.Context, r *Request) (done func(), fau
 
 // heavyTurn waits for the key's turn to be judged. What it returns gives the turn back.
 func (a *Decider) heavyTurn(ctx context.Context, key ledger.ID) (release func(), fault *service.Failure) {
-	waiting, cancel := context.WithTimeout(ctx, heavyWait)
+	waiting, cancel := a.Timeout(ctx, heavyWait)
 	defer cancel()
 	release, ok := a.heavy.Take(waiting, key)
 	if !ok {

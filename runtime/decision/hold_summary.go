@@ -241,29 +241,3 @@ func (a *Decider) PolicyOfHold(ctx context.Context, key *ledger.Key, hold *ledge
 	}
 	return nil, ledger.ErrUnavailable
 }
-
-// FindHold is [holds.Holds.FindHold], and has the summary that approvers are shown where a service runs.
-func (a *Admin) FindHold(ctx context.Context, prefix string) (*holds.OperatorView, error) {
-	view, err := a.Holds.FindHold(ctx, prefix)
-	if err != nil || a.Decider == nil {
-		return view, err
-	}
-	key, err := a.KeyOf(view.KeyID)
-	if err != nil {
-		return nil, err
-	}
-	hold, fault := a.HoldOf(ctx, key, view.HoldID)
-	if fault != nil {
-		return nil, accounts.AsError(fault)
-	}
-	policy, err := a.Decider.PolicyOfHold(ctx, key, hold)
-	if err != nil {
-		return nil, err
-	}
-	summary, fault := a.Decider.SummarizeHold(ctx, key, hold, policy)
-	if fault != nil {
-		return nil, accounts.AsError(fault)
-	}
-	view.Summary = summary.Text
-	return view, nil
-}

@@ -53,7 +53,7 @@ func New(s *service.Service, a *accounts.Accounts, defaultText func(hash [32]byt
 
 // Turn waits, not for long, for the key's turn to read events. What it returns gives the turn back.
 func (a *Reader) Turn(ctx context.Context, key *ledger.Key) (done func(), ok bool) {
-	waiting, cancel := context.WithTimeout(ctx, pageWait)
+	waiting, cancel := a.Timeout(ctx, pageWait)
 	defer cancel()
 	return a.pages.Take(waiting, key.ID)
 }

@@ -76,7 +76,7 @@ func (a *Reader) Latest(ctx context.Context, key *ledger.Key, query Query, befor
 // Tail returns events of a key that a query asks for, once there is one behind query.After. Where wait ends before, or good
 // says no, it returns none. A new event is seen within a second.
 func (a *Reader) Tail(ctx context.Context, key *ledger.Key, query Query, wait time.Duration, good func() bool) (*Page, *service.Failure) {
-	ctx, cancel := context.WithTimeout(ctx, wait)
+	ctx, cancel := a.Timeout(ctx, wait)
 	defer cancel()
 	for {
 		head, err := a.Ledger.Head(context.Background()) // not of ctx: its end is no failure
@@ -93,7 +93,7 @@ func (a *Reader) Tail(ctx context.Context, key *ledger.Key, query Query, wait ti
 			}
 		}
 		select {
-		case <-time.After(tailStep):
+		case <-a.Timers.Alarm(tailStep).C:
 		case <-ctx.Done():
 		}
 		if ctx.Err() != nil || !good() {

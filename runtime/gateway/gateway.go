@@ -182,7 +182,7 @@ func parseChain(text string) (uint64, bool) {
 // Serve answers a request that Parse returned. The credential is looked at for writes only. The caller releases the
 // response when its body has been sent.
 func (g *Gateway) Serve(ctx context.Context, r *Request, credential Credential) *Response {
-	ctx, cancel := context.WithTimeout(ctx, g.timeout())
+	ctx, cancel := g.Calls.Timeout(ctx, g.timeout())
 	defer cancel()
 	if !r.write {
 		return g.read(ctx, r)

@@ -41,6 +41,7 @@ type held struct {
 	source   netip.Addr
 	write    bool // never waits, and is never refused: what came of a write must be told
 	patience time.Duration
+	timeout  func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
 	room     int   // bytes that read leaves before the answer
 	taken    int64 // bytes
 }
@@ -49,7 +50,7 @@ type held struct {
 func (u *upstream) hold(r *Request) *held {
 	h := r.reserved
 	if h == nil {
-		h = &held{budget: u.answers, source: r.Source, write: r.write, patience: u.patience}
+		h = &held{budget: u.answers, source: r.Source, write: r.write, patience: u.patience, timeout: u.timeout}
 	}
 	h.room = len(r.call.id) + encloseBytes
 	return h
@@ -78,7 +79,7 @@ func (h *held) grow(ctx context.Context, to int64) error {
 	case h.write:
 		h.budget.Force(h.source, missing)
 	default:
-		ctx, cancel := context.WithTimeout(ctx, h.patience)
+		ctx, cancel := h.timeout(ctx, h.patience)
 		defer cancel()
 		if err := h.budget.Wait(ctx, h.source, missing, h.taken > 0); err != nil {
 			most := h.budget.Most

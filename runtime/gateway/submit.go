@@ -245,7 +245,7 @@ const parsePatience = 5 * time.Second
 // readTerms reads the terms of a key's policy, and remembers them. It compiles, which may take half a second: one policy at a
 // time.
 func (g *Gateway) readTerms(ctx context.Context, key *ledger.Key, hash string) (*Terms, error) {
-	waiting, cancel := context.WithTimeout(ctx, parsePatience)
+	waiting, cancel := g.Calls.Timeout(ctx, parsePatience)
 	defer cancel()
 	select {
 	case g.parsing <- struct{}{}:

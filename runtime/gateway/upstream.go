@@ -52,6 +52,7 @@ type upstream struct {
 	patience      time.Duration  // for room in it
 	log           *slog.Logger
 	clock         func() time.Time
+	timeout       func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
 	failures      atomic.Uint64
 	logged        *rate.Limiter // of lines in the log
 }
@@ -95,7 +96,7 @@ func (c *Config) openUpstream(u Upstream) (*upstream, error) {
 	over := &tripper{write, read, c.pooled(2 * inFlight), maxResponse}
 	opened := &upstream{
 		transport: over, writes: make(chan struct{}, inFlight), reads: make(chan struct{}, inFlight),
-		patience: c.holdPatience, log: c.Log.With("endpoint", u.Endpoint, "chain", u.Chain), clock: c.Calls.Clock,
+		patience: c.holdPatience, log: c.Log.With("endpoint", u.Endpoint, "chain", u.Chain), clock: c.Calls.Clock, timeout: c.Calls.Timeout,
 		logged: rate.NewLimiter(rate.Every(time.Second), 1),
 	}
 	if c.Transport != nil {
@@ -103,9 +104,12 @@ func (c *Config) openUpstream(u Upstream) (*upstream, error) {
 		return opened, nil
 	}
 	if plain(where) {
-		if opened.transport, err = newWire(c.dial, hostPort(where), write, maxResponse); err != nil {
+		w, err := newWire(c.dial, hostPort(where), write, maxResponse)
+		if err != nil {
 			return nil, fmt.Errorf("the upstream of /%s/%d: no request can be made to it; look at its URL", u.Endpoint, u.Chain)
 		}
+		w.timers = c.Calls.Timers
+		opened.transport = w
 	}
 	return opened, nil
 }
@@ -129,7 +133,7 @@ func hostPort(where *url.URL) string {
 
 // dial connects to an upstream.
 func (c *Config) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	ctx, cancel := c.Calls.Timeout(ctx, dialTimeout)
 	defer cancel()
 	return c.Calls.Dial(ctx, network, address, nil)
 }

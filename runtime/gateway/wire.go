@@ -12,7 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
+
+	"bailiff/runtime/system"
 )
 
 // A wire is the transport to an upstream over plain HTTP/1.1: a node on the same machine or in the same network. It
@@ -28,6 +29,7 @@ type wire struct {
 	before      []byte // of every request, up to the length of its body
 	after       []byte // the rest of the header
 	maxResponse int64  // bytes
+	timers      system.Timers
 	mu          sync.Mutex
 	idle        []*wireConn // the one that was used last is last
 }
@@ -42,9 +44,9 @@ type wireConn struct {
 	net.Conn
 	limit   io.LimitedReader // bounds the header of an answer, not its body
 	reader  *bufio.Reader
-	alive   func() bool // whether it may be used again; asked while nothing is under way
-	request []byte      // memory that is used again
-	expiry  *time.Timer // closes it when it has been idle for too long
+	alive   func() bool  // whether it may be used again; asked while nothing is under way
+	request []byte       // memory that is used again
+	expiry  system.Timer // closes it when it has been idle for too long
 }
 
 // newWire returns a wire to the host of a request that means all: they differ in their bodies only.
@@ -122,7 +124,7 @@ func (w *wire) push(c *wireConn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if c.expiry == nil {
-		c.expiry = time.AfterFunc(idleTimeout, func() { w.expire(c) })
+		c.expiry = w.timers.AfterFunc(idleTimeout, func() { w.expire(c) })
 	} else {
 		c.expiry.Reset(idleTimeout)
 	}

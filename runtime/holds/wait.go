@@ -123,7 +123,7 @@ func (a *Holds) WaitHold(ctx context.Context, key *ledger.Key, id string, wait t
 // awaitHold waits, and updates the hold.
 func (a *Holds) awaitHold(ctx context.Context, key *ledger.Key, hold *ledger.Hold, waiter *holdWait, wait time.Duration) *service.Failure {
 	left := time.Duration(hold.Expires - a.Clock().UnixNano())
-	timer := time.NewTimer(min(wait, MaxWait, left))
+	timer := a.Timers.Alarm(min(wait, MaxWait, left))
 	defer timer.Stop()
 	select {
 	case <-waiter.resolved:

@@ -135,8 +135,8 @@ type policyStore interface {
 
 // holdStore is the part of a [Ledger] that keeps what waits for a person.
 type holdStore interface {
-	// ResolveHold records an operator's decision about a pending hold and returns the hold as it is then, once
-	// that is durable. [ErrNotFound] where the hold is missing, expired or another key's; [ErrHoldResolved] where
+	// ResolveHold records an operator's decision about a pending hold and returns the hold as it is then, without its source intent,
+	// once that is durable. [ErrNotFound] where the hold is missing, expired or another key's; [ErrHoldResolved] where
 	// it has been resolved before. The signature is recorded, not verified here. An approver's is [ErrApprover] where the device may not
 	// decide then, and [ErrApproved] where the approver has approved the hold before.
 	ResolveHold(ctx context.Context, r Resolution) (Hold, error)

@@ -168,7 +168,7 @@ const maxDeployers = 1 << 16
 // turnToDeploy waits for the turn to compile and store a policy: one at a time of a key, and few in all. It lasts until the
 // policy is stored, for it is in memory until then.
 func (a *Policies) turnToDeploy(ctx context.Context, key *ledger.Key) (done func(), fault *service.Failure) {
-	waiting, cancel := context.WithTimeout(ctx, 4*CompileTime)
+	waiting, cancel := a.Timeout(ctx, 4*CompileTime)
 	defer cancel()
 	done, ok := a.Compiles.Take(waiting, key.ID)
 	if !ok {

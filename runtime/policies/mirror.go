@@ -110,7 +110,7 @@ func (a *Policies) answerLookup(hash [32]byte, question *lookup) {
 		a.Mirrored.settle(hash, found, a.Clock().UnixNano())
 		close(question.done)
 	}()
-	ctx, cancel := context.WithTimeout(context.Background(), mirrorTimeout)
+	ctx, cancel := a.Timeout(context.Background(), mirrorTimeout)
 	defer cancel()
 	record, err := a.Mirror.Fetch(ctx, hash)
 	if err == nil {

@@ -64,7 +64,7 @@ func (a *Policies) recordDefault(ctx context.Context, policy *Policy) (ledger.Bo
 		select {
 		case <-ctx.Done():
 			return bound, err
-		case <-time.After(replaceRetry):
+		case <-a.Timers.Alarm(replaceRetry).C:
 		}
 	}
 }

@@ -30,10 +30,9 @@ func (w *world) story(t *testing.T, l ledger.Ledger) *ledger.Key {
 	}
 	deploy(1)
 	deploy(2)
-	key, _ := l.LookupKeyID(id)
 	must(t, l.CreateWebhook(ctx, ledger.Webhook{ID: ledgertest.ID('w', 1), Key: id, URL: "https://example.com", Topics: ledger.TopicHoldResolved | ledger.PolicyDeployed, Secret: []byte(strings.Repeat("s", 24)), Created: w.at}))
 	deploy(3) // waits for the webhook
-	key, _ = l.LookupKeyID(id)
+	key, _ := l.LookupKeyID(id)
 	plan := func(n byte) *ledger.Plan {
 		return &ledger.Plan{ID: ledgertest.ID('q', uint64(n)), At: w.at, Key: id, Epoch: key.Epoch, Pass: ledger.Ending{Decision: ledger.Allowed}, Event: ledger.Event{Action: "bash"}}
 	}
@@ -195,8 +194,8 @@ func TestNothingOld(t *testing.T) {
 	}
 }
 
-// TestRefusals spoils what a log begins with: it does not open, or does not verify, and says why.
-func TestRefusals(t *testing.T) {
+// dropped returns a world whose ledger has dropped its oldest records, and the paths of its base and of the file that has them.
+func dropped(t *testing.T) (w *world, base, export string) {
 	w, err := newWorld(t.TempDir())
 	must(t, err)
 	l, err := w.open()
@@ -213,6 +212,12 @@ func TestRefusals(t *testing.T) {
 	if len(bases) != 1 || len(exports) != 1 {
 		t.Fatal(bases, exports)
 	}
+	return w, bases[0], exports[0]
+}
+
+// TestRefusals spoils what a log begins with: it does not open, or does not verify, and says why.
+func TestRefusals(t *testing.T) {
+	w, base, export := dropped(t)
 	other, err := newWorld(t.TempDir())
 	must(t, err)
 	flip := func(path string, at int) func() {
@@ -230,13 +235,13 @@ func TestRefusals(t *testing.T) {
 		says  string
 		opens bool
 	}{
-		{"no base", func() { must(t, os.Remove(bases[0])) }, "the base of its retention checkpoint can't be read", false},
-		{"an edited state", flip(bases[0], 200), "is not the one that the service has signed", false},
-		{"no export", func() { must(t, os.Remove(exports[0])) }, "do not lead from record 1", true},
-		{"an edited export", flip(exports[0], 400), "group", true},
+		{"no base", func() { must(t, os.Remove(base)) }, "the base of its retention checkpoint can't be read", false},
+		{"an edited state", flip(base, 200), "is not the one that the service has signed", false},
+		{"no export", func() { must(t, os.Remove(export)) }, "do not lead from record 1", true},
+		{"an edited export", flip(export, 400), "group", true},
 		{"another service's keys", func() { w.signer = other.signer }, "its retention checkpoint is not good", true},
 	} {
-		kept := map[string][]byte{bases[0]: nil, exports[0]: nil}
+		kept := map[string][]byte{base: nil, export: nil}
 		for path := range kept {
 			kept[path], err = os.ReadFile(path)
 			must(t, err)

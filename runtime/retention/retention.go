@@ -68,8 +68,8 @@ func pass(ctx context.Context, c *Config) (*ledger.Drop, error) {
 	return c.Ledger.Retain(ctx, q)
 }
 
-// ErrBeginning says that a log does not begin as the service has signed.
-var ErrBeginning = errors.New("the log does not begin as the service has signed")
+// errBeginning says that a log does not begin as the service has signed.
+var errBeginning = errors.New("the log does not begin as the service has signed")
 
 // VerifyBeginning holds the beginning of a log against its retention checkpoint, which it returns. A whole log has none, and is good.
 func VerifyBeginning(b ledger.Beginning, v *attest.CheckpointVerifier) (c attest.RetentionCheckpoint, err error) {
@@ -79,9 +79,9 @@ func VerifyBeginning(b ledger.Beginning, v *attest.CheckpointVerifier) (c attest
 	c, err = v.OpenRetention(b.Signed)
 	switch {
 	case err != nil:
-		return c, fmt.Errorf("%w: it begins at record %d, and its retention checkpoint is not good: %w", ErrBeginning, b.After.LSN+1, err)
+		return c, fmt.Errorf("%w: it begins at record %d, and its retention checkpoint is not good: %w", errBeginning, b.After.LSN+1, err)
 	case (ledger.Head{Stream: c.Stream, LSN: c.LSN, Hash: c.Hash}) != b.After || c.Base != b.Base:
-		return c, fmt.Errorf("%w: it begins at record %d, and its retention checkpoint is of record %d and another state", ErrBeginning, b.After.LSN+1, c.LSN)
+		return c, fmt.Errorf("%w: it begins at record %d, and its retention checkpoint is of record %d and another state", errBeginning, b.After.LSN+1, c.LSN)
 	}
 	return c, nil
 }

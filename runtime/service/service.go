@@ -3,17 +3,20 @@
 package service
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"bailiff/runtime/attest"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/system"
 	"bailiff/runtime/turns"
 	"bailiff/vm/errcode"
 )
@@ -39,6 +42,7 @@ type Config struct {
 	Issuer  string         // the claim iss
 	Clock   clock.Clock
 	Guard   *clock.Guarded // of which Clock is; nil: it is never in doubt
+	Timers  system.Timers  // nil: the machine's
 	Random  io.Reader      // for ids, secrets and API keys; cryptographically secure
 	Log     *slog.Logger
 	Metrics *metrics.Metrics // nil: nothing is counted
@@ -68,6 +72,11 @@ func (s *Service) CurrentOperator() [32]byte {
 		return [32]byte{}
 	}
 	return operators.Current(s.Operator)
+}
+
+// Timeout is [context.WithTimeout] by the service's timers.
+func (s *Service) Timeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return s.Timers.Timeout(ctx, s.Clock, d)
 }
 
 // Watch returns what counts and logs how a budget is used.

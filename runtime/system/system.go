@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"syscall"
+	"time"
 
 	"bailiff/runtime/clock"
 )
@@ -24,6 +25,13 @@ type Calls struct {
 	Resolve func(ctx context.Context, network, host string) ([]netip.Addr, error)
 	// Go starts a task in the background.
 	Go func(task func())
+	// Timers start timers; nil are the machine's.
+	Timers Timers
+}
+
+// Timeout is [context.WithTimeout] by the timers of c.
+func (c *Calls) Timeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return c.Timers.Timeout(ctx, c.Clock, d)
 }
 
 // A Control checks an address before a connection to it is made.

@@ -132,7 +132,7 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 }
 
 func (g *guard) connect(ctx context.Context, network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	ctx, cancel := g.calls.Timeout(ctx, connectTimeout)
 	defer cancel()
 	return g.calls.Dial(ctx, network, address, g.control)
 }

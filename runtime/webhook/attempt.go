@@ -66,7 +66,7 @@ func isSuccess(status int) bool { return status >= 200 && status < 300 }
 func (d *Dispatcher) attempt(l *lane, s slot, item ledger.Delivery, last bool) outcome {
 	began := d.config.Calls.Clock()
 	o := outcome{lane: l, slot: s, item: item}
-	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
+	ctx, cancel := d.config.Calls.Timeout(context.Background(), requestTimeout)
 	defer cancel()
 	switch wanted, err := d.refresh(ctx, &o.item); {
 	case err != nil:
@@ -91,7 +91,7 @@ const pingType = "webhook.ping"
 
 // ping sends a receiver that refuses deliveries an empty one. Where it takes that, the fault is with the events.
 func (d *Dispatcher) ping(item *ledger.Delivery) (status int, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
+	ctx, cancel := d.config.Calls.Timeout(context.Background(), requestTimeout)
 	defer cancel()
 	body, err := json.Marshal(pingPayload{pingType, d.config.Calls.Clock().UTC(), struct{}{}})
 	if err != nil {

@@ -137,9 +137,9 @@ func (d *Dispatcher) start() {
 	}
 }
 
-// wait returns when there may be something to do: after a pause, or before.
+// wait returns when there may be something to do: after a pause, or before. Whatever has ended by then is recorded first.
 func (d *Dispatcher) wait(ctx context.Context, pause time.Duration) {
-	timer := time.NewTimer(pause)
+	timer := d.config.Calls.Timers.Alarm(pause)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -152,9 +152,13 @@ func (d *Dispatcher) wait(ctx context.Context, pause time.Duration) {
 		d.later, d.retry = nil, nil
 	case o := <-d.finished:
 		d.finish(o)
-		for len(d.finished) > 0 {
-			d.finish(<-d.finished)
-		}
+	}
+	for len(d.finished) > 0 {
+		d.finish(<-d.finished)
+	}
+	select {
+	case <-d.config.Ledger.Outboxed(): // what follows looks for it anyway
+	default:
 	}
 }
 
@@ -164,7 +168,7 @@ func (d *Dispatcher) finish(o outcome) {
 		d.config.Log.Debug("a webhook's delivery has to wait", "webhook", o.item.Webhook.ID, "event", o.item.LSN, "error", o.err)
 		d.later = append(d.later, o.item)
 		if d.retry == nil {
-			d.retry = time.After(d.poll)
+			d.retry = d.config.Calls.Timers.Alarm(d.poll).C
 		}
 		d.lanes.done(o.lane, o.slot, o.lane.slow)
 		d.count()
@@ -235,18 +239,18 @@ func (d *Dispatcher) report(o *outcome, at time.Time) {
 
 // expireHolds has the expiry of holds recorded every minute, by the clock.
 func (d *Dispatcher) expireHolds(ctx context.Context) {
-	tick := time.NewTicker(d.poll)
-	defer tick.Stop()
 	var last time.Time
-	for {
+	for ctx.Err() == nil {
 		if now := d.config.Calls.Clock(); now.Sub(last) >= expireEvery {
 			last = now
 			d.expireNow(ctx, now)
 		}
+		pause := d.config.Calls.Timers.Alarm(d.poll)
 		select {
 		case <-ctx.Done():
+			pause.Stop()
 			return
-		case <-tick.C:
+		case <-pause.C:
 		}
 	}
 }

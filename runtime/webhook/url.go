@@ -37,7 +37,7 @@ func checkURL(ctx context.Context, g *guard, raw string) error {
 	if err != nil || g.allowPrivate {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
+	ctx, cancel := g.calls.Timeout(ctx, resolveTimeout)
 	defer cancel()
 	_, err = g.addresses(ctx, target.Hostname())
 	_, notAddress := netip.ParseAddr(target.Hostname())

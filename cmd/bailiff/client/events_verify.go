@@ -28,7 +28,7 @@ type CheckpointKeys struct {
 type eventsVerifyCommand struct {
 	Files      []string `arg:"" optional:"" help:"Exported files to verify by themselves, instead of the record." type:"path"`
 	Exported   string   `help:"The folder of the exported files that lead to where the record begins, instead of SVC_EVENT_EXPORT." placeholder:"DIR" type:"path"`
-	Checkpoint string `help:"The signed checkpoint; without it the one in SVC_DATA_DIR, which an attacker who changed the record could have replaced by an older one." placeholder:"FILE"`
+	Checkpoint string   `help:"The signed checkpoint; without it the one in SVC_DATA_DIR, which an attacker who changed the record could have replaced by an older one." placeholder:"FILE"`
 	CheckpointKeys
 	cli.ProgressFlag
 	NoCheckpoint bool     `help:"Verify the chain alone, without a checkpoint: truncation at its end is not found then."`
@@ -91,6 +91,15 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 		return cli.Fail("the index of keys was CHANGED: it differs from the record, which is intact; remove %s, which the service makes anew, "+
 			"and find out who changed it: pages of a key's events may have missed some since", pebbleledger.IndexPath(s.LedgerPath()))
 	}
+	c.tell(std, &chain, kept, lead)
+	if c.Approvals {
+		return c.verifyApprovals(std, s, lead)
+	}
+	return nil
+}
+
+// tell says how much was verified, and against what.
+func (c *eventsVerifyCommand) tell(std cli.Streams, chain *pebbleledger.Chain, kept attest.Checkpoint, lead []retention.File) {
 	fmt.Fprintf(std.Out, "verified: %d records in %d groups, stream %x, head %x\n", chain.Records, chain.Groups, chain.Head.Stream, chain.Head.Hash)
 	tellBeginning(std, chain.Begins, lead)
 	if chain.Torn {
@@ -105,10 +114,6 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 	if !c.NoCheckpoint {
 		fmt.Fprintf(std.Out, "the checkpoint of %s at record %d fits; %d records came after it\n", kept.At.Format(time.RFC3339), kept.LSN, chain.Head.LSN-kept.LSN)
 	}
-	if c.Approvals {
-		return c.verifyApprovals(std, s, lead)
-	}
-	return nil
 }
 
 // verifyApprovals verifies the decisions by passkey.

@@ -14,7 +14,7 @@ import (
 // Variable is the environment variable that fixes the seed of every property test (a decimal int64).
 const Variable = "BAILIFF_SEED"
 
-// Value returns the seed for t and logs it. A Variable that is set but is no integer fails the test,
+// Value returns the seed for t and logs it. A Variable that is set but is not an integer fails the test,
 // since silently running another seed would hide the failure that somebody wants to see again.
 func Value(t testing.TB) int64 {
 	t.Helper()

@@ -215,7 +215,12 @@ func testHoldReads(f *fixture) {
 		f.Fatal(err)
 	}
 	want.State, want.Resolved = ledger.HoldAllowed, f.at
-	f.equal("resolved hold", resolved, want)
+	if resolved.ID != want.ID || resolved.State != want.State || resolved.Resolved != want.Resolved || resolved.Intent != nil {
+		f.Fatalf("resolved: %+v", resolved)
+	}
+	whole, err := f.l.Hold(f.Context(), f.key.ID, opened.Hold, f.at)
+	f.equal("resolved hold", whole, want)
+	f.wantErr("reading it", err, nil)
 	for name, read := range map[string]func() (ledger.Hold, error){
 		"missing": func() (ledger.Hold, error) { return f.l.Hold(f.Context(), f.key.ID, ledgertest.ID('h', 999), f.at) },
 		"foreign": func() (ledger.Hold, error) { return f.l.Hold(f.Context(), ledgertest.ID('k', 2), opened.Hold, f.at) },

@@ -46,7 +46,7 @@ func testPins(f *fixture) {
 	f.meet("read", "two")
 	f.wantPin("read", "one", "two")
 	f.meet("read", "two")
-	f.meet("read", "one") // what is accepted is no news
+	f.meet("read", "one") // it is accepted already
 	f.wantPin("read", "one", "two")
 	f.meet("read", "three")
 	f.wantPin("read", "one", "three")

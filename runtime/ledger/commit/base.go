@@ -274,8 +274,7 @@ func (b *base) verify() error {
 
 // A baseWriter writes a base, and sums what it writes.
 type baseWriter struct {
-	to   *bufio.Writer
-	last uint64
+	to *bufio.Writer
 }
 
 func newBaseWriter(to io.Writer, snapshot []byte) (*baseWriter, error) {

@@ -276,8 +276,8 @@ func TestCorruption(t *testing.T) {
 		"middle: missing": {func(l *editedLog) {
 			l.firsts = append(l.firsts[:1], l.firsts[2:]...)
 			l.groups = append(l.groups[:1], l.groups[2:]...)
-		}, "stands where 2 is expected", 0},
-		"middle: moved":        {func(l *editedLog) { l.groups[1], l.groups[2] = l.groups[2], l.groups[1] }, "it calls itself 3", 0},
+		}, "it has the number 3 where 2 is expected", 0},
+		"middle: moved":        {func(l *editedLog) { l.groups[1], l.groups[2] = l.groups[2], l.groups[1] }, "it has the number 3 where 2 is expected", 0},
 		"first: missing":       {func(l *editedLog) { l.firsts, l.groups = l.firsts[1:], l.groups[1:] }, "where 1 is expected", 0},
 		"altered and resealed": {func(l *editedLog) { repack(&l.groups[1], func(r []byte) { r[86] ^= 1 }) }, "follows a group of the hash|counter|record 2", 0},
 		"another stream":       {func(l *editedLog) { l.groups[2] = other.groups[2] }, "belongs to the stream", 0},

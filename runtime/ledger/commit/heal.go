@@ -2,7 +2,6 @@ package commit
 
 import (
 	"io"
-	"time"
 )
 
 // A Reopener is a Log that can be opened again after it has failed. The ledger over it continues then from the durable state, and
@@ -41,6 +40,11 @@ func (l *Ledger) heal(log Reopener) {
 			return
 		case <-failed:
 		}
+		select {
+		case <-l.ending: // both had come
+			return
+		default:
+		}
 		l.mu.Lock()
 		cause := l.failure
 		l.mu.Unlock()
@@ -58,10 +62,10 @@ func (l *Ledger) leave() {
 	l.signal()
 	<-done
 	if snapshots != nil {
-		snapshots.end(failed, nil)
+		snapshots.end(failed, nil, l.options.Timers)
 	}
 	if index != nil {
-		index.end(failed, time.After(indexPatience))
+		index.end(failed, l.options.Timers.Alarm(indexPatience).C, l.options.Timers)
 	}
 }
 

@@ -110,7 +110,7 @@ func (l *Ledger) keepIndex(n *indexer) {
 		select {
 		case <-n.stop:
 			return
-		case <-time.After(pause):
+		case <-l.options.Timers.Alarm(pause).C:
 		}
 	}
 }
@@ -179,11 +179,14 @@ func (l *Ledger) dropLists(n *indexer, index Index, m *mark) error {
 	if m.from.LSN >= begins.LSN {
 		return nil
 	}
-	from, next, err := begins, begins.LSN+1, error(nil)
+	from, next := begins, begins.LSN+1
 	if m.head.LSN < begins.LSN { // it has not come so far, and begins anew
 		m.head = begins
-	} else if from, next, err = m.leftOf(index, n.log, begins); err != nil {
-		return fmt.Errorf("%w: %w", errIndex, err)
+	} else {
+		var err error
+		if from, next, err = m.leftOf(index, n.log, begins); err != nil {
+			return fmt.Errorf("%w: %w", errIndex, err)
+		}
 	}
 	n.mu.Lock() // no reader is between the lists
 	n.from.Store(from.LSN)
@@ -218,7 +221,7 @@ func (l *Ledger) indexStretches(n *indexer, index Index, m *mark) error {
 		n.advance(m.head.LSN)
 		select {
 		case <-n.stop:
-		case <-time.After(indexPause):
+		case <-l.options.Timers.Alarm(indexPause).C:
 		}
 	}
 	return nil

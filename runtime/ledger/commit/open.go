@@ -25,6 +25,8 @@ type Options struct {
 	Clock func() time.Time
 	// Go starts the committer and what else works in the background; nil means system.Go.
 	Go func(task func())
+	// Timers start the timers of what works in the background; nil means the machine's.
+	Timers system.Timers
 	// snapshotEvery is how many records are written between two snapshots, where the log keeps any; 0 means the
 	// constant SnapshotEvery.
 	SnapshotEvery uint64

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"bailiff/runtime/ledger"
@@ -222,12 +223,17 @@ func (l *Ledger) settleLocked(q *ledger.DeliveryResult) error {
 	return nil
 }
 
-// settleKept records the results that came while the ledger refused. What the state does not know any more is dropped.
+// settleKept records the results that came while the ledger refused, in the order of their events. What the state does not know
+// any more is dropped.
 func (l *Ledger) settleKept() {
-	for h, q := range l.outbox.kept {
+	order := slices.SortedFunc(maps.Keys(l.outbox.kept), func(a, b handOut) int {
+		return cmp.Or(cmp.Compare(a.lsn, b.lsn), bytes.Compare(a.webhook[:], b.webhook[:]))
+	})
+	for _, h := range order {
 		if l.refusal() != nil {
 			return
 		}
+		q := l.outbox.kept[h]
 		delete(l.outbox.kept, h)
 		_ = l.settleLocked(&q) // a time out of bounds, which no ledger takes
 	}

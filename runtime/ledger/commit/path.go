@@ -61,7 +61,7 @@ func chain(at *ledger.Head, first uint64, b []byte) error {
 	own, count := binary.BigEndian.Uint64(b[20:]), uint64(binary.BigEndian.Uint32(b[28:]))
 	switch {
 	case own != first || own == 0 || count == 0 || own > ledger.MaxLSN:
-		return fmt.Errorf("group %d: it calls itself %d, with %d records", first, own, count)
+		return fmt.Errorf("group %d: it has the number %d and %d records", first, own, count)
 	case at.LSN != 0 && (first != at.LSN+1 || (next.Stream != at.Stream) != (string(b[:len(magic)]) == magicBegins) || [32]byte(b[32:headerBytes]) != at.Hash):
 		return fmt.Errorf("group %d: it does not follow the one before", first)
 	}

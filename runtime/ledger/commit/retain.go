@@ -201,7 +201,7 @@ func (r *retaining) run() error {
 // saveBase writes the base: the state, and the records that it needs.
 func (r *retaining) saveBase() error {
 	r.past.times.dropThrough(r.past.head.LSN)
-	snapshot := r.past.appendSnapshot(nil)
+	snapshot := r.past.snapshot()
 	sum := sha256.New()
 	err := r.store.SaveBase(r.past.head.LSN, func(to io.Writer) error {
 		w, err := newBaseWriter(io.MultiWriter(to, sum), snapshot)

@@ -159,15 +159,15 @@ func (l *Ledger) UseOnce(ctx context.Context, u *ledger.Use) error {
 	return l.step(ctx, func(r *state.Record) error { return l.state.UseOnce(u, r) }, func(uint64) {})
 }
 
-// ResolveHold implements ledger.Ledger.
-func (l *Ledger) ResolveHold(ctx context.Context, q ledger.Resolution) (ledger.Hold, error) {
-	err := l.step(ctx, func(r *state.Record) error {
+// ResolveHold implements ledger.Ledger. It reads nothing after the step: an error of that would say that nothing was recorded.
+func (l *Ledger) ResolveHold(ctx context.Context, q ledger.Resolution) (hold ledger.Hold, err error) {
+	err = l.step(ctx, func(r *state.Record) error {
 		return l.state.ResolveHold(&q, r)
-	}, func(uint64) {})
+	}, func(uint64) { hold, _, _ = l.state.Hold(q.Key, q.Hold, q.At) })
 	if err != nil {
 		return ledger.Hold{}, err
 	}
-	return l.Hold(ctx, q.Key, q.Hold, q.At)
+	return hold, nil
 }
 
 // ExpireHolds implements ledger.Ledger.

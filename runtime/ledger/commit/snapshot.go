@@ -75,9 +75,9 @@ func (p *past) replay(r *state.Record, first uint64, b []byte, visit func()) err
 	return nil
 }
 
-// appendSnapshot appends the snapshot of p.
-func (p *past) appendSnapshot(b []byte) []byte {
-	b = append(b, snapshotMagic...)
+// snapshot returns the snapshot of p.
+func (p *past) snapshot() []byte {
+	b := []byte(snapshotMagic)
 	b = append(b, p.head.Stream[:]...)
 	b = binary.BigEndian.AppendUint64(b, p.head.LSN)
 	b = append(b, p.head.Hash[:]...)
@@ -214,6 +214,9 @@ func (l *Ledger) makeSnapshots(n *snapshotter) {
 			return
 		case <-n.wake:
 		}
+		if n.stopped() { // both had come
+			return
+		}
 		if err := l.makeSnapshot(n); err != nil && !errors.Is(err, ledger.ErrClosed) {
 			l.report("%v: opening the ledger will take longer; the next one is tried %d records on", err, n.every)
 		}
@@ -251,7 +254,7 @@ func (l *Ledger) makeSnapshot(n *snapshotter) error {
 	case p.head != target:
 		err = fmt.Errorf("reading the log led to record %d instead of %d", p.head.LSN, target.LSN)
 	default:
-		err = n.store.SaveSnapshot(p.appendSnapshot(nil))
+		err = n.store.SaveSnapshot(p.snapshot())
 	}
 	if err != nil {
 		return fmt.Errorf("ledger: making a snapshot: %w", err)

@@ -176,7 +176,7 @@ func VerifySnapshot(log Log) (covers uint64, err error) {
 		return 0, fmt.Errorf("%w: %w", ledger.ErrCorrupt, problem)
 	case err != nil:
 		return 0, fmt.Errorf("ledger: reading the log: %w", err)
-	case !bytes.Equal(again.appendSnapshot(nil), p.appendSnapshot(nil)):
+	case !bytes.Equal(again.snapshot(), p.snapshot()):
 		return 0, fmt.Errorf("%w, up to record %d", ErrSnapshotChanged, p.head.LSN)
 	}
 	return p.head.LSN, nil

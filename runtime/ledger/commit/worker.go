@@ -3,6 +3,8 @@ package commit
 import (
 	"sync"
 	"time"
+
+	"bailiff/runtime/system"
 )
 
 // closingPatience bounds how long Close waits for a worker once the log has failed: the worker may wait for the log.
@@ -39,7 +41,7 @@ func (w *worker) stopped() bool {
 }
 
 // end stops the worker and waits for it: once the log has failed, or after a time, for closingPatience only.
-func (w *worker) end(failed <-chan struct{}, after <-chan time.Time) {
+func (w *worker) end(failed <-chan struct{}, after <-chan time.Time, timers system.Timers) {
 	w.once.Do(func() { close(w.stop) })
 	select {
 	case <-w.done:
@@ -49,6 +51,6 @@ func (w *worker) end(failed <-chan struct{}, after <-chan time.Time) {
 	}
 	select {
 	case <-w.done:
-	case <-time.After(closingPatience):
+	case <-timers.Alarm(closingPatience).C:
 	}
 }

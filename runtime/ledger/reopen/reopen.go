@@ -40,6 +40,8 @@ type Options struct {
 	Opening func() (done func())
 	// Go starts what may hang, such as closing a failed log, in the background; nil means system.Go.
 	Go func(task func())
+	// Timers measure pauses and patience; nil means the machine's.
+	Timers system.Timers
 }
 
 func (o *Options) setDefaults() {
@@ -77,7 +79,7 @@ type Log struct {
 
 	pause  time.Duration // before the next attempt
 	steady atomic.Bool   // the log has worked for Most since it was opened
-	timer  *time.Timer   // sets steady
+	timer  system.Timer  // sets steady
 
 	ending chan struct{} // closed by Finish
 	finish sync.Once
@@ -217,7 +219,7 @@ func (l *Log) Reopen(cause error, leave func(), resume func() error) bool {
 		err := l.attempt(resume)
 		if err == nil {
 			l.steady.Store(false)
-			l.timer = time.AfterFunc(l.options.Most, func() { l.steady.Store(true) })
+			l.timer = l.options.Timers.AfterFunc(l.options.Most, func() { l.steady.Store(true) })
 			l.options.Log.Info("the ledger is open again", "attempt", attempt)
 			return true
 		}
@@ -252,7 +254,7 @@ func closeLog(log commit.Log) error {
 
 // await waits until a failed log has closed, and reports false where Finish came first.
 func (l *Log) await(closed <-chan error, cause error, stuck func(error)) bool {
-	patience := time.NewTimer(l.options.Patience)
+	patience := l.options.Timers.Alarm(l.options.Patience)
 	defer patience.Stop()
 	for {
 		select {
@@ -303,7 +305,7 @@ func guarded(doing string, do func() error) (err error) {
 
 // sleep waits for half of a pause and a random part of the other half, and reports false where Finish came first.
 func (l *Log) sleep(pause time.Duration) bool {
-	timer := time.NewTimer(pause/2 + l.jitter(pause/2))
+	timer := l.options.Timers.Alarm(pause/2 + l.jitter(pause/2))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -327,7 +329,7 @@ func (l *Log) Finish(end func() error) error {
 	l.finish.Do(func() { close(l.ending) })
 	closed := make(chan error, 1)
 	l.options.Go(func() { closed <- guarded("closing", end) })
-	patience := time.NewTimer(l.options.Patience)
+	patience := l.options.Timers.Alarm(l.options.Patience)
 	defer patience.Stop()
 	select {
 	case err := <-closed:

@@ -1,0 +1,53 @@
+package serve
+
+import (
+	"log/slog"
+	"sync/atomic"
+
+	cmdsettings "bailiff/cmd/bailiff/settings"
+	"bailiff/httpd"
+	"bailiff/httpd/strict"
+	"bailiff/runtime/attest"
+	"bailiff/runtime/clock"
+	"bailiff/runtime/decision"
+	"bailiff/runtime/gateway"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/metrics"
+	"bailiff/runtime/system"
+	"bailiff/runtime/webhook"
+)
+
+// service is a service that runs.
+type service struct {
+	settings     *cmdsettings.Settings // that it started with
+	current      *cmdsettings.Settings // that the last reload left in force; reload's alone
+	again        func() (*cmdsettings.Settings, error)
+	log          *slog.Logger
+	level        *slog.LevelVar // of the log
+	certificates certificates
+	mirror       *mirror // nil: there is none
+	clock        clock.Clock
+	calls        system.Calls   // with that clock
+	guard        *clock.Guarded // of clock
+	watch        clockWatch
+	ledger       ledger.Ledger
+	signer       *attest.Signer
+	metrics      *metrics.Metrics
+	deliveries   *webhook.History
+	boot         boot
+	signed       ledger.Head  // the head that the checkpoint in the data folder is of
+	checkpointed atomic.Int64 // when it last was of the end of the record: Unix nanoseconds
+	retaining    retaining
+	decider      *decision.Decider
+	gateway      *gateway.Gateway
+	apis         []*httpd.Server // with limits in common
+	ready        *readiness
+	admin        *decision.Admin
+	operating    *httpd.OperatorConsole // nil: there is none
+	clients      []server               // who asks from outside; stopped first
+	operator     []server               // Admin socket and monitor; stopped last
+	slots        *strict.Slots          // of the connections of clients; nil where nothing bounds them
+	work         background
+	failed       chan error // of whatever can't go on
+	address      string     // where the API is
+}

@@ -1,0 +1,132 @@
+package simulate
+
+import (
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+
+	"bailiff/fuzz/kit/seed"
+)
+
+var (
+	seeds = flag.Int("seeds", 500, "how many worlds are simulated")
+	steps = flag.Int("steps", 200, "how many steps each has, besides those to its end")
+	only  = flag.Uint64("world", 0, "the seed of the one world to simulate, with its history; 0: many")
+)
+
+// sceneOf returns the scene of a seed.
+func (w *world) sceneOf(m *materials) scene {
+	if w.seed%3 == 0 {
+		return &ledgerScene{}
+	}
+	return newAuthorityScene(m, w.kernel)
+}
+
+// result is what came of a world.
+type result struct {
+	err     error
+	steps   int
+	history []string
+}
+
+func simulate(seed uint64, steps int, reached map[string]int) result {
+	m, err := material()
+	if err != nil {
+		return result{err: err}
+	}
+	w := newWorld(seed, true, reached)
+	w.scene = w.sceneOf(m)
+	err = w.run(steps)
+	return result{err, w.steps, w.history}
+}
+
+// TestSimulate simulates fresh worlds.
+func TestSimulate(t *testing.T) {
+	defer one()()
+	if *only != 0 {
+		r := simulate(*only, *steps, map[string]int{})
+		t.Logf("%s", strings.Join(r.history, "\n"))
+		if r.err != nil {
+			t.Fatalf("the simulator finds: %v", r.err)
+		}
+		return
+	}
+	from, all, reached := rand.New(rand.NewPCG(uint64(seed.Value(t)), 1)), 0, map[string]int{}
+	for n := range *seeds {
+		seed := from.Uint64()
+		r := simulate(seed, *steps, reached)
+		if all += r.steps; r.err != nil {
+			t.Fatalf("\n%s\nworld %d, the simulator finds: %v\nrun it again: make simulate SEED=%d STEPS=%d", strings.Join(r.history, "\n"), n, r.err, seed, *steps)
+		}
+		if n%16 == 15 {
+			collect()
+		}
+	}
+	t.Logf("%d steps in %d worlds, %d goroutines left; reached: %v", all, *seeds, runtime.NumGoroutine(), reached)
+}
+
+// collect collects garbage where there is much.
+func collect() {
+	var m runtime.MemStats
+	if runtime.ReadMemStats(&m); m.HeapAlloc > 256<<20 {
+		runtime.GC()
+	}
+}
+
+// TestDeterministic holds that a seed leads to the same history again, byte for byte.
+func TestDeterministic(t *testing.T) {
+	defer one()()
+	from := rand.New(rand.NewPCG(uint64(seed.Value(t)), 2))
+	for n := range max(*seeds/10, 1) {
+		seed := from.Uint64()
+		first, again := simulate(seed, *steps, map[string]int{}), simulate(seed, *steps, map[string]int{})
+		if a, b := strings.Join(first.history, "\n"), strings.Join(again.history, "\n"); a != b {
+			t.Fatalf("world %d, seed %d: %x, then %x\n%s", n, seed, sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b)), difference(first.history, again.history))
+		}
+		collect()
+	}
+}
+
+// TestEveryCall has each call of the disk fail, of an hour in which nothing else does.
+func TestEveryCall(t *testing.T) {
+	defer one()()
+	m, err := material()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, seed := range []uint64{3, 4} { // one of each scene
+		hour := func(failAt int) (*world, error) {
+			w := newWorld(seed, false, map[string]int{})
+			w.scene, w.disk.failAt = w.sceneOf(m), failAt
+			return w, w.run(300)
+		}
+		w, err := hour(0)
+		if err != nil || w.disk.errors != 0 {
+			t.Fatalf("without a failure: %d errors, %v", w.disk.errors, err)
+		}
+		calls := w.disk.calls
+		for n := 1; n <= calls; n++ {
+			switch w, err = hour(n); {
+			case err != nil:
+				t.Fatalf("\n%s\ncall %d of %d, the simulator finds: %v", strings.Join(w.history, "\n"), n, calls, err)
+			case w.disk.errors != 1:
+				t.Fatalf("call %d of %d: %d calls have failed", n, calls, w.disk.errors)
+			}
+		}
+		t.Logf("each of %d calls has failed", calls)
+		collect()
+	}
+}
+
+func difference(a, b []string) string {
+	for i := range a {
+		if i >= len(b) || a[i] != b[i] {
+			return fmt.Sprintf("after\n%s\nfirst:\n%s\nagain:\n%s", strings.Join(a[max(i-5, 0):i], "\n"), strings.Join(a[i:min(i+5, len(a))], "\n"), strings.Join(b[min(i, len(b)):min(i+5, len(b))], "\n"))
+		}
+	}
+	return "the second is longer"
+}
