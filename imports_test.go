@@ -129,7 +129,7 @@ var mayImport = map[string][]string{
 	"httpd/client/python":     {"httpd/client/drive"},
 	"httpd/mcpproxy":          {"httpd/client", "httpd/client/verify", "runtime/attest", "runtime/jcs", "runtime/response"},
 	"cmd/bailiff":             {""},
-	"cmd/bailiff/conform":     {"cmd/bailiff/cli", "cmd/bailiff/client", "fuzz/conform", "runtime/accounts", "runtime/attest"},
+	"cmd/bailiff/conform":     {"cmd/bailiff/cli", "cmd/bailiff/client", "fuzz/conform", "runtime/accounts", "runtime/attest", "runtime/clock"},
 	"cmd/release":             {},
 	"bench":                   {""},
 	"fuzz":                    {""},

@@ -22,6 +22,7 @@ type Report struct {
 	RateLimits     map[string]int `json:"rateLimits"` // that were met and waited for, by name
 	Answers        map[string]int `json:"answers"`    // by status and code
 	Divergences    []Divergence   `json:"divergences"`
+	Blocks         []Block        `json:"blocks,omitempty"` // by number
 }
 
 // A LevelReport is what came of a level.
