@@ -202,6 +202,10 @@ RELOADS ?= 200
 reload: ## SIGHUP under load with RELOADS good policies (200), each followed by a broken one
 	$(GO) test ./httpd/e2e -run TestReload -reloads $(RELOADS) -v -count 1 -timeout 0
 
+.PHONY: record
+record: ## run a long proof and keep a report of it in docs/runs: RUN="simulate WORLDS=500"
+	$(GO) run ./fuzz/runs $(RUN)
+
 .PHONY: nightly
 nightly: reproducible release-targets race reload differential conform evm mutants bash crash retention simulate borders cost hosts mcp-conformance ## what takes too long for every change
 	$(MAKE) fuzz FUZZTIME=10m
