@@ -29,8 +29,8 @@ reproducible: ## build one target of a release twice, each time with an empty bu
 	$(GO) test ./cmd/release -run TestReproducible -cold -count 1 -v -timeout 1h
 
 .PHONY: release-targets
-release-targets: ## build the archives for Darwin, which the tests of every change leave out
-	$(GO) test ./cmd/release -run TestOtherTargets -every-target -count 1 -v -timeout 1h
+release-targets: ## build the archives of all targets; the tests of every change build one
+	$(GO) test ./cmd/release -run "TestArchives|TestImage|TestOtherTargets" -every-target -count 1 -v -timeout 1h
 
 .PHONY: run
 run: build ## make keys and an example policy where there are none, start the service, print what to paste; RPC_URL=… sets a node
@@ -154,10 +154,11 @@ crash: ## kill the service KILLS times (200) under mixed load, and hold what is 
 	BAILIFF_KILLS=$(KILLS) $(GO) test ./httpd/e2e -run TestKillEverything -count 1 -v -timeout 1h
 
 .PHONY: retention
-retention: ## drop old events for 30 simulated days and for a fast one, and kill that 20 times at each step
+retention: ## drop old events for 30 simulated days and for a fast one, and kill that 20 times at each step, and 10 times backups and restorations
 	$(GO) test ./runtime/retention -run TestDays -count 1 -v -timeout 2h -args -rate 10 -days 30 -last 24h
 	$(GO) test ./runtime/retention -run TestDays -count 1 -v -timeout 4h -args -rate 1000 -days 24 -last 1h
 	$(GO) test ./runtime/retention -run TestKills -count 1 -v -timeout 1h -args -kills 20
+	$(GO) test ./cmd/bailiff/backup -run TestFaultsAtEachStep -count 1 -v -timeout 1h -args -kills 10
 
 # A seed of one world, whose history is printed; without one, WORLDS worlds of fresh seeds, each of STEPS steps.
 WORLDS ?= 50000

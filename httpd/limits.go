@@ -115,8 +115,9 @@ func (s *Server) admitEarly(c *call) *service.Failure {
 var statements = ratelimit.Window{Limit: 30, Per: time.Minute}
 
 // statementsBeyond is how many statements in a second are verified, in all, of sources that are beyond their limits. So that others who share the
-// operator's address, as behind a proxy, can't keep a freeze out, such a statement is refused only once it has proved to be bad.
-const statementsBeyond = 200
+// operator's address, as behind a proxy, can't keep a freeze out, such a statement is refused only once it has proved to be bad. So many take some 6 % of
+// a processor. Of a larger flood each statement has its chance, and the command sends the operator's again.
+const statementsBeyond = 1000
 
 // state carries out an operator's statement, unless its source is beyond its limits and it is not good, or too many such are verified.
 func state[T any](s *Server, c *call, carryOut func() (T, *service.Failure)) (view T, fault *service.Failure) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -50,8 +51,6 @@ func playFailure(t *testing.T, folder string, call pluginCall, failure hosts.Fai
 		t.Fatal(err)
 	}
 	defer served.Close()
-	t.Setenv("SVC_API_URL", served.URL)
-	t.Setenv("SVC_FAIL_MODE", mode)
 	alter := ""
 	if failure.Event != nil {
 		var known bool
@@ -70,7 +69,7 @@ func playFailure(t *testing.T, folder string, call pluginCall, failure hosts.Fai
 	if alter != "" {
 		run = alter + "bailiff"
 	}
-	command := scriptFor(t, `echo $$ > "$0.pid"; `+run+` "$@"`+timeout)
+	command := scriptFor(t, "export SVC_API_URL="+served.URL+" SVC_FAIL_MODE="+mode+"\n"+`echo $$ > "$0.pid"; `+run+` "$@"`+timeout)
 	if failure.Signal != 0 {
 		go func() {
 			<-served.Asked()
@@ -81,6 +80,32 @@ func playFailure(t *testing.T, folder string, call pluginCall, failure hosts.Fai
 		}()
 	}
 	return playPlugins(t, folder, command, call)[0]
+}
+
+// An ending is how a failure ends on a host in a mode.
+type ending struct{ failure, host, mode string }
+
+// playFailures plays every failure on every host in both modes, several at a time, since most of them wait.
+func playFailures(t *testing.T, folder string) map[ending]played {
+	var mu sync.Mutex
+	ends := map[ending]played{}
+	t.Run("failures", func(t *testing.T) {
+		for _, failure := range hosts.Failures {
+			for _, call := range shells {
+				for _, mode := range []string{"closed", "open"} {
+					e := ending{failure.Name, call.Host, mode}
+					t.Run(fmt.Sprint(e), func(t *testing.T) {
+						t.Parallel()
+						p := playFailure(t, folder, call, failure, mode)
+						mu.Lock()
+						defer mu.Unlock()
+						ends[e] = p
+					})
+				}
+			}
+		}
+	})
+	return ends
 }
 
 // TestPluginHonesty plays every failure on the hosts that have plugins, and holds docs/hooks.md to what becomes of the calls. In
@@ -96,6 +121,7 @@ func TestPluginHonesty(t *testing.T) {
 			t.Errorf("%s: a call that the service denies runs", call.Host)
 		}
 	}
+	ends := playFailures(t, folder)
 	var table strings.Builder
 	table.WriteString("| failure |")
 	for _, call := range shells {
@@ -109,7 +135,7 @@ func TestPluginHonesty(t *testing.T) {
 		unreachable := failure.Signal == 0 && failure.Event == nil && failure.Service != hosts.Busy
 		for _, call := range shells {
 			for _, mode := range []string{"closed", "open"} {
-				p := playFailure(t, folder, call, failure, mode)
+				p := ends[ending{failure.Name, call.Host, mode}]
 				t.Logf("%s, %s, %s: %.200s", call.Host, failure.Name, mode, p.Reason)
 				if p.Runs != (unreachable && mode == "open") {
 					t.Errorf("%s, %s, %s: the call runs: %v", call.Host, failure.Name, mode, p.Runs)

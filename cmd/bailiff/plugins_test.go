@@ -99,14 +99,13 @@ func buildPlugins(t *testing.T, edits ...func(t *testing.T, source string)) (fol
 // playPlugins has the fake hosts make calls, with a command in the place of bailiff.
 func playPlugins(t *testing.T, folder, command string, calls ...pluginCall) (all []played) {
 	t.Helper()
-	t.Setenv("BAILIFF", command)
 	var input bytes.Buffer
 	for _, call := range calls {
 		if err := json.NewEncoder(&input).Encode(call); err != nil {
 			t.Fatal(err)
 		}
 	}
-	output, err := npm.Run(t, 2*time.Minute, folder, input.Bytes(), "node", "hosts.mjs")
+	output, err := npm.Run(t, 2*time.Minute, folder, input.Bytes(), "env", "BAILIFF="+command, "node", "hosts.mjs")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}

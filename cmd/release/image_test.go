@@ -111,7 +111,7 @@ func TestImage(t *testing.T) {
 			runImage(t, config.Config, layer)
 		}
 	}
-	if slices.Sort(platforms); !slices.Equal(platforms, []string{"linux/amd64", "linux/arm64"}) {
+	if slices.Sort(platforms); !slices.Equal(platforms, []string{"linux/amd64", "linux/arm64"}[:len(ofLinux())]) {
 		t.Errorf("the image is for %q", platforms)
 	}
 	for name := range files { // a planted fault

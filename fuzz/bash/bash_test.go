@@ -74,7 +74,7 @@ func TestOrdinaryCommandsAreAccepted(t *testing.T) {
 
 // count and duration bound TestHunt: whichever comes first ends it.
 var (
-	count    = flag.Int("commands", 12_000, "how many accepted commands to run (0: no limit)")
+	count    = flag.Int("commands", 6_000, "how many accepted commands to run (0: no limit)")
 	duration = flag.Duration("for", 90*time.Second, "how long to run commands")
 )
 

@@ -28,7 +28,7 @@ var elsewhere = map[errcode.Code]struct {
 // TestRulesOccur makes sure that every key of the compiler's table whose rule can be named is named.
 func TestRulesOccur(t *testing.T) {
 	whatever := func(*differential.Divergence) {}
-	stats, _ := (&differential.Hunt{Seed: fixedSeed, Pairs: fixedPairs, Workers: 2, Survey: whatever}).Run()
+	stats, _ := (&differential.Hunt{Seed: fixedSeed, Pairs: *fixed, Workers: 2, Survey: whatever}).Run()
 	seen := map[string]int{}
 	for rule, n := range stats.Rules {
 		for _, key := range compiler.Schema() {
@@ -39,7 +39,7 @@ func TestRulesOccur(t *testing.T) {
 	}
 	for _, key := range compiler.Schema() {
 		if key.Rule != "" && seen[key.Rule] == 0 {
-			t.Errorf("%s is never named, in %d pairs", key.Rule, fixedPairs)
+			t.Errorf("%s is never named, in %d pairs", key.Rule, *fixed)
 		}
 	}
 	rare := slices.SortedFunc(maps.Keys(seen), func(x, y string) int { return seen[x] - seen[y] })

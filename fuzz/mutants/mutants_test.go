@@ -23,7 +23,7 @@ type suite struct {
 }
 
 var (
-	differential = suite{"fuzz/differential", "the verdicts differ in their ", []string{"-test.run", "^TestDifferential$/^fixed$", "-shrink=false"}}
+	differential = suite{"fuzz/differential", "the verdicts differ in their ", []string{"-test.run", "^TestDifferential$/^fixed$", "-fixed", "200000", "-shrink=false"}}
 	attack       = suite{"fuzz/evm", "more was lost than was attested: ", []string{"-test.run", "^TestAttack$/^(authorize|gateway)$/^fixed$"}}
 	model        = suite{"runtime/ledger/memory", "the model finds: ", []string{"-test.run", "^TestModel$"}}
 	restoring    = suite{"runtime/ledger/commit", "--- FAIL: TestRestored", []string{"-test.run", "^TestRestored"}}

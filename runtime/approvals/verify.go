@@ -89,7 +89,7 @@ func (c *Checker) rotation(e *ledger.LoggedEvent) error {
 func (c *Checker) End() error {
 	for key, lsn := range c.owed {
 		if !c.counts(key) {
-			return fmt.Errorf("record %d: the statement is of an operator key that is not known: %s; name it with --operator-key where it is yours", lsn, attest.FormatOperatorKey(key[:]))
+			return fmt.Errorf("%s: the statement is of an operator key that is not known: %s; name it with --operator-key where it is yours", placeOf(lsn), attest.FormatOperatorKey(key[:]))
 		}
 	}
 	return nil
@@ -131,6 +131,14 @@ func (c *Checker) Begin(devices []ledger.Approver, operators ledger.Operators) e
 	return nil
 }
 
+// placeOf says where a statement is: in a record, or in the state that the log begins with.
+func placeOf(lsn uint64) string {
+	if lsn == 0 {
+		return "in what the record begins with"
+	}
+	return fmt.Sprintf("record %d", lsn)
+}
+
 func (c *Checker) statement(e *ledger.LoggedEvent) error {
 	s := e.Approver
 	if c.chain.Replaced(s.Operator) {
@@ -140,12 +148,12 @@ func (c *Checker) statement(e *ledger.LoggedEvent) error {
 		if c.owed == nil {
 			c.owed = map[[32]byte]uint64{}
 		}
-		if c.owed[s.Operator] == 0 {
+		if _, known := c.owed[s.Operator]; !known {
 			c.owed[s.Operator] = e.LSN
 		}
 	}
 	if err := attest.VerifyPolicy(s.Operator[:], s.Text(c.Environment, c.Issuer), s.Signature[:]); err != nil {
-		return fmt.Errorf("record %d: the statement about %s is not signed by its operator, for the environment %s and the issuer %s", e.LSN, s.Name, c.Environment, c.Issuer)
+		return fmt.Errorf("%s: the statement about %s is not signed by its operator, for the environment %s and the issuer %s", placeOf(e.LSN), s.Name, c.Environment, c.Issuer)
 	}
 	c.Statements++
 	switch s.Action {

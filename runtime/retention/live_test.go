@@ -23,6 +23,14 @@ func (w *world) story(t *testing.T, l ledger.Ledger) *ledger.Key {
 	t.Helper()
 	ctx := t.Context()
 	must(t, l.CreateKey(ctx, ledgertest.NewKey(1)))
+	must(t, l.CreateKey(ctx, ledgertest.NewKey(2)))
+	stop := func(key ledger.ID, serial uint64, stop bool) {
+		must(t, l.Halt(ctx, &ledger.Halt{Key: key, Stop: stop, At: w.at, Reason: "drill", Signed: &ledger.HaltStatement{Serial: serial, At: w.at / 1e9, Signature: [64]byte{1}}}))
+	}
+	stop(ledgertest.ID('k', 2), 3, true)
+	stop(ledger.ID{}, 7, true)
+	stop(ledger.ID{}, 8, false)
+	w.at += int64(2 * time.Second) // attestations from the second of a halt are void
 	id := ledgertest.ID('k', 1)
 	deploy := func(n byte) {
 		_, err := l.Deploy(ctx, &ledger.Deployment{Key: id, At: w.at, Operator: [32]byte{'o'}, PolicyHash: [32]byte{n}, PolicyVersion: "2", Text: []byte{'t', n}, Program: []byte{n}, Machine: 3})
@@ -48,7 +56,7 @@ func (w *world) story(t *testing.T, l ledger.Ledger) *ledger.Key {
 	for _, p := range []*ledger.Plan{held, counted, again} {
 		must(t, l.Submit(p).Wait(ctx))
 	}
-	must(t, l.UseOnce(ctx, &ledger.Use{Key: id, Epoch: key.Epoch, Token: ledgertest.ID('t', 1), Expires: w.at + int64(time.Hour), At: w.at}))
+	must(t, l.UseOnce(ctx, &ledger.Use{Key: id, Epoch: key.Epoch, Token: ledgertest.ID('t', 1), Issued: w.at, Expires: w.at + int64(time.Hour), At: w.at}))
 	for _, definition := range []string{"one", "two"} {
 		must(t, l.MeetTools(ctx, &ledger.ToolList{Key: id, Server: "files", At: w.at, Tools: []ledger.ListedTool{{Name: "read", Definition: []byte(definition)}}}))
 	}
@@ -56,6 +64,7 @@ func (w *world) story(t *testing.T, l ledger.Ledger) *ledger.Key {
 		Action: ledger.ConfirmApprover, Serial: 1, SignedAt: w.at / 1e9, Operator: [32]byte{'o'}, Name: "ann", Credential: []byte("device"),
 		Grant: ledger.Grant{PublicKey: []byte("public"), Sections: []string{"evm"}, Expires: w.at/1e9 + 1e6},
 	}, w.at))
+	must(t, l.RotateOperator(ctx, &ledger.Rotation{From: [32]byte{'o'}, To: [32]byte{'p'}, At: w.at, Signed: &ledger.HaltStatement{Serial: 5, At: w.at / 1e9, Signature: [64]byte{1}}}))
 	key, _ = l.LookupKeyID(id)
 	return key
 }
@@ -90,7 +99,11 @@ func (w *world) told(t *testing.T, l ledger.Ledger) map[string]any {
 	approvers, serial, err := l.Approvers(ctx)
 	put("approvers", approvers, err)
 	put("serial", serial, nil)
-	if err := l.UseOnce(ctx, &ledger.Use{Key: id, Epoch: policyEpoch(l, id), Token: ledgertest.ID('t', 1), Expires: w.at + int64(time.Hour), At: w.at}); !errors.Is(err, ledger.ErrUsed) {
+	suspended, _ := l.LookupKeyID(ledgertest.ID('k', 2))
+	put("a suspended key", suspended.Halt, nil)
+	put("the service", l.Frozen(), nil)
+	put("the operator", l.Operators(), nil)
+	if err := l.UseOnce(ctx, &ledger.Use{Key: id, Epoch: policyEpoch(l, id), Token: ledgertest.ID('t', 1), Issued: w.at, Expires: w.at + int64(time.Hour), At: w.at}); !errors.Is(err, ledger.ErrUsed) {
 		t.Fatalf("a used attestation: %v", err)
 	}
 	return all

@@ -97,7 +97,9 @@ func WithAdmin(std cli.Streams, ledgerIs presence, use func(context.Context, Adm
 	if err := os.MkdirAll(s.DataDir, 0o700); err != nil {
 		return err
 	}
+	done := cli.ProgressFlag{}.Start(std, "reading the record").Working()
 	l, err := OpenLedger(s, system.Real(clock.System()), nil, nil, nil)
+	done()
 	if err != nil {
 		return err
 	}

@@ -54,8 +54,9 @@ func (c *eventsVerifyCommand) verifyFiles(std cli.Streams, s *cmdsettings.Settin
 	if err != nil {
 		return err
 	}
+	told := c.Start(std, "verifying exported files")
 	for _, path := range c.Files {
-		f, err := retention.Read(path, anyRecord, func(ledger.Head) {})
+		f, err := retention.Read(path, anyRecord, func(end ledger.Head) { told.Reached("%s, record %d", path, end.LSN) })
 		if err == nil {
 			err = f.Verify(verifier)
 		}

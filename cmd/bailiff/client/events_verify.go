@@ -63,7 +63,8 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	done := c.Start(std, "verifying the record").Working()
+	working := c.Start(std, "verifying the record")
+	done := working.Working()
 	chain, err := pebbleledger.VerifyChain(s.LedgerPath(), pebbleledger.Options{AdminSocket: s.AdminSocket()}, kept.LSN)
 	done()
 	switch {
@@ -76,7 +77,9 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 	case err != nil:
 		return cli.Fail("the record was CHANGED: %v (the %d records before that are intact)", err, chain.Head.LSN)
 	}
+	done = working.Working()
 	lead, err := c.readExported(s, verifier, &chain, kept.LSN)
+	done()
 	if err != nil {
 		return err
 	}
@@ -132,7 +135,9 @@ func (c *eventsVerifyCommand) verifyApprovals(std cli.Streams, s *cmdsettings.Se
 		}
 		checker.Operators = append(checker.Operators, [32]byte(key))
 	}
+	done := c.Start(std, "verifying the approvals").Working()
 	err := checkRecords(s, &checker, lead)
+	done()
 	if err != nil && !errors.Is(err, commit.ErrUnfinished) {
 		return cli.Fail("approvals are NOT as they were signed: %v", err)
 	}

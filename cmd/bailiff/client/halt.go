@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"fmt"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/clock"
+	"bailiff/vm/errcode"
 )
 
 // haltFlags are what the commands that stop something, or let it go on, have in common.
@@ -120,7 +122,7 @@ func (c *haltFlags) haltFromAfar(std cli.Streams, action, keyID string) error {
 		body["reason"] = c.Reason
 	}
 	var view accounts.HaltView
-	if err := c.state("/v1/operator/halt", body, &view); err != nil {
+	if err := c.state(std, "/v1/operator/halt", body, &view); err != nil {
 		return err
 	}
 	return printHalt(std, &view)
@@ -157,8 +159,14 @@ func (c *afarFlags) signer(path string) (ed25519.PrivateKey, error) {
 	return attest.ReadOperatorKey(path)
 }
 
+// How often a statement is sent that the service has no time to verify, as where others flood it from the operator's address, and the pause between.
+const (
+	stateTimes = 600
+	statePause = 100 * time.Millisecond
+)
+
 // state sends a statement to the service elsewhere.
-func (c *afarFlags) state(path string, body, view any) error {
+func (c *afarFlags) state(std cli.Streams, path string, body, view any) error {
 	service, err := api.New(api.Config{URL: c.URL, Timeout: ClientTimeout, MaxAnswer: maxAnswerBytes, UserAgent: "bailiff"})
 	if err != nil {
 		return cli.Usage("--url: %v", err)
@@ -166,5 +174,20 @@ func (c *afarFlags) state(path string, body, view any) error {
 	if u, err := url.Parse(service.Base()); err == nil && u.Scheme == "http" && !settings.Loopback(u.Hostname()) {
 		return cli.Usage("--url %s is not encrypted, so another service could answer; use https", u.Host)
 	}
-	return (&Client{service}).Call(context.Background(), "POST", path, body, view)
+	for sent := 1; ; sent++ {
+		err := (&Client{service}).Call(context.Background(), "POST", path, body, view)
+		if sent == stateTimes || !unverified(err) {
+			return err
+		}
+		if sent == 1 {
+			fmt.Fprintln(std.Err, "bailiff: the service has no time for the statement now; it is sent again, for a minute")
+		}
+		time.Sleep(statePause)
+	}
+}
+
+// unverified reports whether the service has refused a statement that it has not looked at.
+func unverified(err error) bool {
+	r := RefusedWith(err)
+	return r != nil && (r.HTTP == http.StatusTooManyRequests || r.Code == string(errcode.LimitStoreUnavailable))
 }

@@ -112,7 +112,7 @@ func statement(private ed25519.PrivateKey, to, issuer string, serial uint64) acc
 func (c *operatorRotateCommand) rotateFromAfar(std cli.Streams, private ed25519.PrivateKey, to string) error {
 	r := statement(private, to, c.Issuer, uint64(clock.System()().UnixMilli()))
 	var view accounts.OperatorView
-	err := c.state("/v1/operator/rotation", map[string]any{
+	err := c.state(std, "/v1/operator/rotation", map[string]any{
 		"from": r.From, "to": r.To, "serial": r.Serial, "signed_at": r.SignedAt, "operator_signature": r.Signature,
 	}, &view)
 	if err != nil {
