@@ -49,8 +49,9 @@ var kinds = map[string]kind{
 func kindNames() []string { return slices.Sorted(maps.Keys(kinds)) }
 
 var (
-	seedLine = regexp.MustCompile(`BAILIFF_SEED=(-?\d+)`)
-	failLine = regexp.MustCompile(`(?m)^\s*(--- FAIL: \S+|panic: .*)`)
+	seedLine  = regexp.MustCompile(`BAILIFF_SEED=(-?\d+)`)
+	againLine = regexp.MustCompile(`(?m)run it again: (make .*)$`)
+	failLine  = regexp.MustCompile(`(?m)^\s*(--- FAIL: \S+|panic: .*)`)
 )
 
 // take fills in what the output says.
@@ -75,6 +76,9 @@ func (r *report) take(k kind, output string, ended error) error {
 		r.Failure = ended.Error()
 		if found := failLine.FindStringSubmatch(output); found != nil {
 			r.Failure = found[1]
+		}
+		if found := againLine.FindStringSubmatch(output); found != nil {
+			r.Failure += "; " + found[1]
 		}
 		return nil
 	}

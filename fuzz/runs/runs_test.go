@@ -35,7 +35,7 @@ func TestTake(t *testing.T) {
 		{"conform", "101050 cases in 600.0 s (168 a second), 0 divergences; --seed 5\n", nil, "101050 cases", ""},
 		{"fuzz", "fuzz: ./a FuzzA for 1s\nfuzz: 41 targets\n", nil, "41 targets", ""},
 		{"mutants", "--- PASS: TestMutants (3s)\n    --- PASS: TestMutants/one (1s)\n    --- PASS: TestMutants/two (1s)\n", nil, "2 faults found", ""},
-		{"simulate", "seed: BAILIFF_SEED=4\n--- FAIL: TestSimulate (0.3s)\n", errors.New("exit status 2"), "–", "--- FAIL: TestSimulate"},
+		{"simulate", "seed: BAILIFF_SEED=4\nrun it again: make simulate SEED=7 STEPS=200\n--- FAIL: TestSimulate (0.3s)\n", errors.New("exit status 2"), "–", "--- FAIL: TestSimulate; make simulate SEED=7 STEPS=200"},
 		{"crash", "no space left\n", errors.New("exit status 2"), "–", "exit status 2"},
 	} {
 		r := &report{Kind: row.kind}
