@@ -53,7 +53,7 @@ type verifyCommand struct {
 	For    time.Duration `name:"for" default:"1m" help:"For how long blocks are run again (${default})." placeholder:"DURATION"`
 }
 
-// Help says what is verified.
+// Help describes the check.
 func (c *verifyCommand) Help() string {
 	return `Checks the signature of a report that bailiff conform --report has written, and that its parts add up. Then it draws blocks of the
 run, sends their policies and requests to the service at --url with fresh keys, and compares cases and digests. The service and the build of
