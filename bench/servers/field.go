@@ -31,8 +31,7 @@ type mode struct {
 // An entry is one kind of answer of one server, and the connections that ask for it.
 type entry struct {
 	*player.Target
-	row  *row
-	peak float64 // its rate in this round's closed loop
+	row *row
 }
 
 // assemble builds the peers and starts everything. A peer that can't be built is left out, with the reason.

@@ -25,10 +25,13 @@ func SignReport(private ed25519.PrivateKey, text string) ([]byte, error) {
 		name: reportName, id: noteID(reportName, noteEd25519, public),
 		sign: func(text []byte) ([]byte, error) { return ed25519.Sign(private, text), nil },
 	})
-	if err == nil && len(signed) > MaxReportBytes {
-		err = fmt.Errorf("%w: it has %d bytes, more than %d", errReport, len(signed), MaxReportBytes)
+	if err != nil {
+		return nil, err
 	}
-	return signed, err
+	if _, err := OpenReport(public, signed); err != nil {
+		return nil, err
+	}
+	return signed, nil
 }
 
 // OpenReport verifies a signed run report and returns its text. Other keys' signatures are not looked at.
