@@ -136,6 +136,12 @@ func (k *Kit) limitsUnit(ctx context.Context, s *session, seed int64) (cases int
 		return len(answers), nil, notRun(hourBorder)
 	}
 	s.skip(Limits, anotherDay, 1)
+	if s.answers != nil { // which of them are allowed depends on their order, and with it what comes next
+		fmt.Fprintf(s.answers, "%s %v of %s\n", v.rule, v.amounts, v.limit)
+		known := s.answers
+		s.answers = nil
+		defer func() { s.answers = known }()
+	}
 	more, found, err := s.atBorder(ctx, v, plan)
 	return len(answers) + more, found, err
 }
