@@ -301,7 +301,7 @@ func tokenID(token []byte) (string, error) {
 	return claims.ID, nil
 }
 
-// policyOf returns which of the agents' policies has a hash, -1 for none.
+// policyOf returns which of the agents' policies has a hash, -1 for none. A deployment without an answer may have taken effect.
 func (s *authorityScene) policyOf(hash string) int {
 	if policy, known := s.hashes[hash]; known && policy < agentPolicies {
 		return policy
