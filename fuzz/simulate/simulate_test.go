@@ -87,28 +87,30 @@ func collect() {
 }
 
 // TestDeterministic holds that a seed leads to the same history again, line by line, unless the runtime may have interrupted a
-// goroutine before: then the world is simulated again.
+// goroutine before: then the world is simulated again. That is rare also on a busy machine, so that many such worlds are a failure.
 func TestDeterministic(t *testing.T) {
 	defer one()()
 	from := rand.New(rand.NewPCG(uint64(seed.Value(t)), 2))
-	worlds, tries := max(*seeds/10, 1), 0
+	worlds, tries, sure := max(*seeds/10, 1), 0, 0
 	for n := range worlds {
 		seed := from.Uint64()
 		for try := 1; ; try++ {
 			first, again := simulate(seed, *steps, map[string]int{}), simulate(seed, *steps, map[string]int{})
 			same := common(first.history, again.history)
 			if same < 0 {
+				if first.interrupted < 0 && again.interrupted < 0 {
+					sure++
+				}
 				break
 			}
 			busy := same >= first.interrupted && first.interrupted >= 0 || same >= again.interrupted && again.interrupted >= 0
-			if !busy || try == 50 {
-				t.Fatalf("world %d, seed %d, try %d: it has two histories\n%s", n, seed, try, difference(first.history, again.history))
+			if tries++; !busy || tries > 5+worlds/10 {
+				t.Fatalf("world %d, seed %d, try %d, of all again %d: it has two histories\n%s", n, seed, try, tries, difference(first.history, again.history))
 			}
-			tries++
 		}
 		collect()
 	}
-	t.Logf("%d worlds twice, and %d times again because the machine was busy", worlds, tries)
+	t.Logf("%d worlds twice, %d of them without any interruption, and %d times again because the machine was busy", worlds, sure, tries)
 }
 
 // common returns how many lines two histories have in common; -1: all.
