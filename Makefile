@@ -9,7 +9,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 20s
 
 # Tests and linters compile everything once, without the profiles by which builds and benchmarks are optimised.
-test reproducible release-targets race e2e-gateways lint fuzz differential evm mutants bash crash retention simulate borders cost mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
+test reproducible release-targets race e2e-gateways lint fuzz differential evm mutants bash crash retention simulate borders cost cover mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
 
 .PHONY: help
 help: ## this list
@@ -165,6 +165,10 @@ STEPS ?= 200
 simulate: ## the service on a simulated machine: SEED=N STEPS=200 replays one world, without a seed WORLDS=50000 are made
 	$(GO) test ./fuzz/simulate -run '^TestSimulate$$' -count 1 -v -timeout 0 -world $(or $(SEED),0) -seeds $(WORLDS) -steps $(STEPS)
 
+.PHONY: cover
+cover: ## how much of the parts that decide is run by tests; fails below 95 %
+	@.ci/cover
+
 .PHONY: cost
 cost: ## make one change of each frequent kind in a copy of the project, and run the tests there
 	$(GO) test ./fuzz/cost -prove -count 1 -timeout 1h -v
@@ -201,7 +205,7 @@ reload: ## SIGHUP under load with RELOADS good policies (200), each followed by 
 	$(GO) test ./httpd/e2e -run TestReload -reloads $(RELOADS) -v -count 1 -timeout 0
 
 .PHONY: nightly
-nightly: reproducible release-targets race reload differential conform evm mutants bash crash retention simulate borders cost hosts mcp-conformance ## what takes too long for every change
+nightly: reproducible release-targets race reload differential conform evm mutants bash crash retention simulate borders cost cover hosts mcp-conformance ## what takes too long for every change
 	$(MAKE) fuzz FUZZTIME=10m
 	$(MAKE) bench bench-http bench-mcp bench-console
 	$(MAKE) bench-worst WORST="-each 5m -floors"

@@ -63,6 +63,7 @@ func (c *class) describe(b *strings.Builder, each map[string]int) {
 		b.WriteString("\n")
 	}
 	if len(c.Elsewhere) == 0 {
+		b.WriteString("Found elsewhere: nothing with a source that we know of.\n\n")
 		return
 	}
 	b.WriteString("Found elsewhere:\n\n")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"strings"
 	"testing"
 
 	"bailiff/fuzz/conform"
@@ -49,10 +50,13 @@ func TestGateway(t *testing.T) {
 // TestClient runs the level Client against adapters that are wrong each in one way: one lets every call run, one stops each.
 func TestClient(t *testing.T) {
 	for _, command := range []string{"cat", "false"} {
-		report, err := conform.Run(context.Background(), conform.Config{Levels: []conform.Level{conform.Client}, Client: []string{command}})
+		report, err := conform.Run(context.Background(), conform.Config{Levels: []conform.Level{conform.Client}, Seed: 7, Client: []string{command}, Flags: []string{"--client=" + command}})
 		must(t, err)
 		if len(report.Divergences) == 0 {
 			t.Errorf("%s is an adapter", command)
+		}
+		if again := "again:    bailiff conform --seed 7 --level Client '--client=" + command + "'\n"; !strings.Contains(text(t, report), again) {
+			t.Errorf("the report has no line %q:\n%s", again, text(t, report))
 		}
 	}
 }

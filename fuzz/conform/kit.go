@@ -50,6 +50,9 @@ type Config struct {
 	Upstream string   // where the kit listens as a chain's node, HOST:PORT; empty: no Gateway level
 	Client   []string // the command line of a hook adapter; none: no Client level
 
+	// Flags are those with which bailiff conform runs this again, beside address, seed and level. Divergences have them.
+	Flags []string
+
 	// Progress, where it is not nil, is called with the number of cases so far, by one goroutine at a time.
 	Progress func(cases int)
 	// NoShrink reports a divergence as it was found.

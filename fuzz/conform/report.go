@@ -22,6 +22,7 @@ type Report struct {
 	RateLimits     map[string]int `json:"rateLimits"` // that were met and waited for, by name
 	Answers        map[string]int `json:"answers"`    // by status and code
 	Divergences    []Divergence   `json:"divergences"`
+	flags          []string       // for the line that repeats a divergence
 }
 
 // A LevelReport is what came of a level.
@@ -40,11 +41,12 @@ type Divergence struct {
 	Expected string `json:"expected"`
 	Got      string `json:"got"`
 	Note     string `json:"note,omitempty"`
+	Again    string `json:"again"`  // the command that meets it first
 	Script   string `json:"script"` // of curl
 }
 
 func newReport(c Config) *Report {
-	r := &Report{URL: c.URL, Seed: c.Seed, Wanted: c.Cases, RateLimits: map[string]int{}, Answers: map[string]int{}, Divergences: []Divergence{}}
+	r := &Report{URL: c.URL, Seed: c.Seed, Wanted: c.Cases, RateLimits: map[string]int{}, Answers: map[string]int{}, Divergences: []Divergence{}, flags: c.Flags}
 	for _, level := range c.Levels {
 		r.Levels = append(r.Levels, LevelReport{Level: level, NotRun: map[string]int{}})
 	}
@@ -68,7 +70,20 @@ func (r *Report) Conforms() bool { return !r.diverged() && r.Cases > 0 }
 
 func (r *Report) add(level Level, seed int64, f *finding, note, script string) {
 	r.level(level).Divergences++
-	r.Divergences = append(r.Divergences, Divergence{level, seed, f.what, f.want, f.got, note, script})
+	r.Divergences = append(r.Divergences, Divergence{level, seed, f.what, f.want, f.got, note, r.again(level, seed), script})
+}
+
+// again is the command line that meets a divergence first.
+func (r *Report) again(level Level, seed int64) string {
+	words := []string{"bailiff conform"}
+	if r.URL != "" {
+		words = append(words, "--url "+shellWord(r.URL))
+	}
+	words = append(words, fmt.Sprintf("--seed %d --level %s", seed, level))
+	for _, flag := range r.flags {
+		words = append(words, shellWord(flag))
+	}
+	return strings.Join(words, " ")
 }
 
 // Text writes the report for people.
@@ -91,10 +106,7 @@ func (r *Report) Text(w io.Writer) error {
 		if d.Note != "" {
 			fmt.Fprintf(&b, "  note:     %s\n", d.Note)
 		}
-		if r.URL != "" {
-			fmt.Fprintf(&b, "  again:    bailiff conform --url %s --seed %d --level %s\n", r.URL, d.Seed, d.Level)
-		}
-		fmt.Fprintf(&b, "\n%s\n", d.Script)
+		fmt.Fprintf(&b, "  again:    %s\n\n%s\n", d.Again, d.Script)
 	}
 	rate := 0.0
 	if r.Seconds > 0 {
@@ -154,7 +166,7 @@ func (r *Report) JUnit(w io.Writer) error {
 		c := junitCase{Name: fmt.Sprintf("%s: %d cases, seed %d", l.Level, l.Cases, r.Seed), Class: "conform." + string(l.Level)}
 		for j := range r.Divergences {
 			if d := &r.Divergences[j]; d.Level == l.Level {
-				c.Failure = &junitText{d.What + ": expected " + d.Expected + ", got " + d.Got, d.Script}
+				c.Failure = &junitText{d.What + ": expected " + d.Expected + ", got " + d.Got, d.Again + "\n\n" + d.Script}
 			}
 		}
 		switch {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -209,6 +210,14 @@ func TestRetiredKeys(t *testing.T) {
 	}
 	checkListed(t, string(s.JWKS(last.Add(time.Second))), s.KeyID())
 	checkListed(t, string(s.PQCKeys(last.Add(time.Second))), s.PQCKeyID())
+
+	if !s.Lists(s.KeyID(), s.PQCKeyID()) || !s.Lists(old.KeyID(), old.PQCKeyID()) || s.Lists(s.KeyID(), old.PQCKeyID()) {
+		t.Error("the signer lists other pairs than its own and the retired one")
+	}
+	ids, err := KeyIDs(s.JWKS(issuedAt), s.PQCKeys(issuedAt))
+	if want := []string{"Ed25519 " + s.KeyID(), "Ed25519 " + old.KeyID(), "ML-DSA-65 " + s.PQCKeyID(), "ML-DSA-65 " + old.PQCKeyID()}; err != nil || !slices.Equal(ids, want) {
+		t.Errorf("the documents have the keys %q, %v; want %q", ids, err, want)
+	}
 
 	v, err := s.Verifier(issuer)
 	if err != nil {

@@ -92,3 +92,29 @@ func TestNewVerifierRefuses(t *testing.T) {
 		t.Errorf("the documents as they are: %v", err)
 	}
 }
+
+// TestKeyIDsRefuses: documents with anything but the keys that verify are refused by the part that is wrong.
+func TestKeyIDsRefuses(t *testing.T) {
+	s := testSigner(t)
+	jwks, pqcKeys := string(s.JWKS(issuedAt)), string(s.PQCKeys(issuedAt))
+	for _, row := range []struct{ jwks, pqcKeys, says string }{
+		{"{", pqcKeys, "key set: "},
+		{jwks, "{", "post-quantum key set: "},
+		{replace(t, jwks, `"sig"`, `"enc"`), pqcKeys, "key set: key 1 is not an Ed25519 key"},
+		{jwks, replace(t, pqcKeys, `"AKP"`, `"OKP"`), "post-quantum key set: key 1: not an ML-DSA-65 key"},
+		{replace(t, jwks, s.KeyID(), s.PQCKeyID()), pqcKeys, "is not its RFC 7638 thumbprint"},
+	} {
+		if _, err := KeyIDs([]byte(row.jwks), []byte(row.pqcKeys)); err == nil || !strings.Contains(err.Error(), row.says) {
+			t.Errorf("got %v, want %q", err, row.says)
+		}
+	}
+}
+
+// TestDeriveKey: a derived key follows from the pair and the label, and from nothing else.
+func TestDeriveKey(t *testing.T) {
+	s := testSigner(t)
+	key := s.DeriveKey("cookies")
+	if key != testSigner(t).DeriveKey("cookies") || key == s.DeriveKey("nonces") || key == signerFrom(t, "another signer").DeriveKey("cookies") {
+		t.Error("the key of a label does not follow from the pair and the label")
+	}
+}

@@ -168,7 +168,7 @@ func (c *restoreCommand) fill(std cli.Streams, s *cmdsettings.Settings, into fil
 	})
 	switch head := into.Head(); {
 	case err != nil:
-		return taken, cli.Fail("%s: %v; %d records before that are intact; take another backup", path, err, head.LSN)
+		return taken, cli.Fail("%s: %v (the %d records before that are intact); take another backup", path, err, head.LSN)
 	case c.NoCheckpoint:
 	case head.LSN != kept.LSN || head.Stream != kept.Stream || head.Hash != kept.Hash:
 		return taken, cli.Fail("%s ends with record %d of the stream %x, and the checkpoint is of %d of %x: records are missing or were exchanged; take another backup",

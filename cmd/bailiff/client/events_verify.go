@@ -163,7 +163,7 @@ func Fits(chain pebbleledger.Chain, kept attest.Checkpoint, alone bool) error {
 	case !slices.Contains(chain.Streams, kept.Stream):
 		return cli.Fail("the record is ANOTHER: its stream is %x, the checkpoint's %x", chain.Head.Stream, kept.Stream)
 	case !chain.Ends || chain.At != kept.Hash:
-		return cli.Fail("the record was CHANGED: up to %d it is whole, and not what the checkpoint of %s signed", kept.LSN, kept.At.Format(time.RFC3339))
+		return cli.Fail("the record was CHANGED: its first %d records fit together, but are not those that the checkpoint of %s signed", kept.LSN, kept.At.Format(time.RFC3339))
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ type conformCommand struct {
 
 type runCommand struct {
 	URL           string        `name:"url" help:"Address of the service." placeholder:"URL"`
-	Seed          int64         `help:"Seed of the first policy; 0: by the clock." placeholder:"N"`
+	Seed          int64         `help:"Seed of the first policy; 0: a random one, which the report names." placeholder:"N"`
 	Cases         int           `help:"How many requests to hold to the oracle." default:"10000" placeholder:"N"`
 	Level         []string      `help:"Levels: Core, Limits, Holds, Attestation, Gateway, Client." enum:"Core,Limits,Holds,Attestation,Gateway,Client" default:"Core,Limits,Holds,Attestation" placeholder:"LEVEL,..."`
 	Workers       int           `help:"How many policies are tried at once." default:"8" placeholder:"N"`
@@ -61,7 +61,8 @@ func (c *runCommand) Help() string {
 	return `Each policy is generated, signed and deployed under API keys that the command is given (--key-file), makes (--admin), or registers
 at a hosted service. Use keys and a service that are for nothing else. The answers are held to an oracle that shares no rule with the
 service. A divergence is made small and printed as a script of curl. Rate limits are named and waited for; a self-hosted service has
-none unless they are set (SVC_RATE_LIMIT_KEY=0, SVC_RATE_LIMIT_IP=0, SVC_RATE_LIMIT_MANAGE=0 and SVC_RATE_LIMIT_DEPLOY=0 lift them).
+none unless they are set (SVC_RATE_LIMIT_KEY=0, SVC_RATE_LIMIT_IP=0, SVC_RATE_LIMIT_MANAGE=0, SVC_RATE_LIMIT_HOLDS=0 and
+SVC_RATE_LIMIT_DEPLOY=0 lift them).
 Exit code 1 says that the service diverges, or that a mutant was not found.`
 }
 
@@ -97,7 +98,7 @@ func (c *runCommand) Run(std cli.Streams) error {
 }
 
 func (c *runCommand) config() (*conform.Config, error) {
-	config := &conform.Config{URL: c.URL, Seed: c.Seed, Cases: c.Cases, Workers: c.Workers, Upstream: c.Upstream, Client: strings.Fields(c.Client)}
+	config := &conform.Config{URL: c.URL, Seed: c.Seed, Cases: c.Cases, Workers: c.Workers, Upstream: c.Upstream, Client: strings.Fields(c.Client), Flags: c.flags()}
 	if c.URL == "" && !slices.Equal(c.Level, []string{string(conform.Client)}) {
 		return nil, cli.Usage("give the address of a service: --url http://127.0.0.1:8787")
 	}
@@ -126,6 +127,19 @@ func (c *runCommand) config() (*conform.Config, error) {
 		config.Shim = conform.NewShim(private)
 	}
 	return config, nil
+}
+
+// flags are those that a run needs to be repeated, beside its address, seed and level.
+func (c *runCommand) flags() (flags []string) {
+	for _, each := range [][2]string{
+		{"--admin", c.Admin}, {"--key-file", c.KeyFile}, {"--operator-key", c.OperatorKey}, {"--shim-key", c.ShimKey},
+		{"--upstream", c.Upstream}, {"--client", c.Client},
+	} {
+		if each[1] != "" {
+			flags = append(flags, each[0]+"="+each[1])
+		}
+	}
+	return flags
 }
 
 func readKey(path string) (ed25519.PrivateKey, error) {

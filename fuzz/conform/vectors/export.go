@@ -123,7 +123,7 @@ func fileOf(chosen []*candidate) map[string]*File {
 		}
 		group.Tests = append(group.Tests, c.test)
 		for _, flag := range c.test.Flags {
-			file.Notes[flag] = note(flag)
+			file.Notes[flag] = file.Notes[flag].of(flag, c.last.Rule)
 		}
 	}
 	next := 1
@@ -160,19 +160,30 @@ func area(c *candidate) string {
 	return "soft_limits"
 }
 
+// of is the note of a flag, with one more rule that decides a test with it.
+func (n Note) of(flag, rule string) Note {
+	rules := n.Rules
+	if at, known := slices.BinarySearch(rules, rule); rule != "" && !known {
+		rules = slices.Insert(rules, at, rule)
+	}
+	n = note(flag)
+	n.Rules = rules
+	return n
+}
+
 // note says what a flag means.
 func note(flag string) Note {
 	notes := map[string]Note{
-		"Rule":      {"POLICY_BYPASS", "A rule denies the request.", []string{"specification.md#order-of-evaluation"}},
-		"Granted":   {"BASIC", "The policy allows the request.", []string{"specification.md#grants"}},
-		"Hold":      {"POLICY_BYPASS", "The request waits for the operator, or has waited.", []string{"specification.md#holds"}},
-		"Malformed": {"TWO_READINGS", "The body is not a request, or not one under this policy: 400 before any rule is looked at.", []string{"specification.md#intent"}},
-		"Limit":     {"COUNTER", "A counter is at its limit, or in its next window.", []string{"specification.md#limits"}},
-		"Trace":     {"STATE", "The decision depends on the steps before it.", []string{"specification.md#limits"}},
-		"Time":      {"STATE", "A step is at another time than Start: a black box can't be asked at that time.", []string{"specification.md#limits"}},
+		"Rule":      {"POLICY_BYPASS", "A rule denies the request.", []string{"specification.md#order-of-evaluation"}, nil},
+		"Granted":   {"BASIC", "The policy allows the request.", []string{"specification.md#grants"}, nil},
+		"Hold":      {"POLICY_BYPASS", "The request waits for the operator, or has waited.", []string{"specification.md#holds"}, nil},
+		"Malformed": {"TWO_READINGS", "The body is not a request, or not one under this policy: 400 before any rule is looked at.", []string{"specification.md#intent"}, nil},
+		"Limit":     {"COUNTER", "A counter is at its limit, or in its next window.", []string{"specification.md#limits-of-a-policy"}, nil},
+		"Trace":     {"STATE", "The decision depends on the steps before it.", []string{"specification.md#limits-of-a-policy"}, nil},
+		"Time":      {"STATE", "A step is at another time than Start: a black box can't be asked at that time.", []string{"specification.md#limits-of-a-policy"}, nil},
 	}
 	if n, ok := notes[flag]; ok {
 		return n
 	}
-	return Note{"RESPELLING", "A law: " + laws[flag], []string{"specification.md#normal-forms"}}
+	return Note{"RESPELLING", "A law: " + laws[flag], []string{"specification.md#normal-forms"}, nil}
 }

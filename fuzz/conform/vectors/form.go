@@ -20,6 +20,7 @@ type Note struct {
 	BugType     string   `json:"bugType"`
 	Description string   `json:"description"`
 	Links       []string `json:"links,omitempty"`
+	Rules       []string `json:"rules,omitempty"` // that decide the tests with the flag
 }
 
 // A Group is a policy with its tests.

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,39 @@ func read(t *testing.T) (all []*File) {
 		all = append(all, file)
 	}
 	return all
+}
+
+// TestNotes holds that the links of notes lead to headings of the specification, and that every rule of a test is in the notes of
+// its flags.
+func TestNotes(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "specification.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	headings := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if title, is := strings.CutPrefix(line, "## "); is {
+			headings[strings.ReplaceAll(strings.ToLower(strings.TrimSpace(title)), " ", "-")] = true
+		}
+	}
+	for _, file := range read(t) {
+		for flag, note := range file.Notes {
+			for _, link := range note.Links {
+				if page, heading, _ := strings.Cut(link, "#"); page != "specification.md" || !headings[heading] {
+					t.Errorf("%s, %s: %s leads to no heading", file.Algorithm, flag, link)
+				}
+			}
+		}
+		for _, group := range file.Groups {
+			for _, test := range group.Tests {
+				for _, flag := range test.Flags {
+					if rule := test.Trace[len(test.Trace)-1].Expect.Rule; rule != "" && !slices.Contains(file.Notes[flag].Rules, rule) {
+						t.Errorf("%s, test %d: the note of %s lacks %s", file.Algorithm, test.ID, flag, rule)
+					}
+				}
+			}
+		}
+	}
 }
 
 // unseen are keys that no decision depends on, with the reason.
