@@ -115,18 +115,23 @@ func (s keyState) step(o operation, said string) (next []keyState) {
 	return append(next, s.stepAt(o, said, max(o.at, o.until))...)
 }
 
+// taken are the answers of operations that are recorded, those of a key at its time. Refusals do not advance that.
+var taken = []string{"", "ALLOWED", "DENIED", "PENDING"}
+
 // stepAt does so at a time.
 func (s keyState) stepAt(o operation, said string, at int64) (next []keyState) {
 	if said == unknown {
 		without := s // it was not carried out, but may have been in force until it was lost
 		without.stopping = s.stopping || o.kind == revoke || o.kind == halt && o.stop
 		next = append(next, without)
-		for _, would := range []string{"", "ALLOWED", "DENIED", "PENDING"} {
+		for _, would := range taken {
 			next = append(next, s.stepAt(o, would, at)...)
 		}
 		return next
 	}
-	s.now = max(s.now, at)
+	if o.key != "" && slices.Contains(taken, said) {
+		s.now = max(s.now, at)
+	}
 	switch o.kind {
 	case authorize, authorizeHeld:
 		return s.decide(o, said)
@@ -301,7 +306,7 @@ func tokenID(token []byte) (string, error) {
 	return claims.ID, nil
 }
 
-// policyOf returns which of the agents' policies has a hash, -1 for none.
+// policyOf returns which of the agents' policies has a hash, -1 for none. A deployment without an answer may have taken effect.
 func (s *authorityScene) policyOf(hash string) int {
 	if policy, known := s.hashes[hash]; known && policy < agentPolicies {
 		return policy

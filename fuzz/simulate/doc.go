@@ -8,5 +8,6 @@
 //
 // How steps are made one: every goroutine of the service comes from system.Calls.Go, and waits at a gate before it starts and
 // wherever it meets the world. The simulator opens one gate, and waits until the Go scheduler has nothing to run (on one processor,
-// without garbage collection, so that the order of goroutines that wake each other is the same each time).
+// without garbage collection, so that the order of goroutines that wake each other is the same each time, unless the machine is so busy
+// that the Go scheduler interrupts one of them: the kernel notes where that may have happened).
 package simulate
