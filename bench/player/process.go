@@ -1,4 +1,5 @@
-// Package player starts the servers that a benchmark compares as processes of their own, and drives each by connections of its own.
+// Package player starts the servers that a benchmark compares, each as a process of its own, and drives each over connections of
+// its own. Package load sends the requests of a connection.
 package player
 
 import (

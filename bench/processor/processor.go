@@ -1,4 +1,4 @@
-// Package processor reads how much processor time and memory another process has taken.
+// Package processor reads how much processor time and memory another process has used.
 package processor
 
 import (

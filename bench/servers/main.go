@@ -1,9 +1,9 @@
 // Command servers measures the built service beside other servers that decide: OPA, Cerbos and OpenFGA, each built from a
 // module of its own and asked over HTTP, plain and with TLS.
 //
-// Before it measures it asks all of them the same generated questions, and ends where one answers otherwise. Then, round after
-// round, each has a turn in a closed loop, and in open loops at two rates: half of the slowest one's in that round, and half of
-// the fastest peer's. The figures are medians, and ratios medians of the rounds' ratios.
+// Before it measures, it asks all of them the same generated questions, and ends if one answers differently. Then, round after
+// round, each has a turn in a closed loop, and in open loops at two rates: half of the slowest server's in that round, and half
+// of the fastest peer's. The figures are medians, and ratios are medians of the rounds' ratios.
 package main
 
 import (

@@ -2,8 +2,8 @@
 //
 //	make record RUN="simulate WORLDS=500"
 //
-// It runs make with these words, and takes seeds and counts out of what that prints. A run that prints no count is not kept: nothing
-// on the page is there that a run did not say.
+// It runs make with these words, and takes seeds and counts from the output. A clean run that prints no count is not kept, because
+// everything on the page is something that a run printed.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package authzen reads requests of the AuthZEN Authorization API 1.0 (OpenID Foundation) and makes of each evaluation the
-// request for a decision that it stands for.
+// Package authzen reads requests of the AuthZEN Authorization API 1.0 (OpenID Foundation) and translates each evaluation into a
+// request for a decision.
 //
 // The action's name becomes the intent's action, and the subject's id the agent id, which grants nothing. Subject, action and
 // resource are below `metadata.authzen`, where rules of `## custom` see them, and a resource of type `url`, `path`, `command` or

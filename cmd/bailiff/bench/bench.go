@@ -1,4 +1,4 @@
-// Package bench has the commands that load a running service and compare what came of it.
+// Package bench has the commands that load a running service and compare the results of such runs.
 package bench
 
 import (
