@@ -1,11 +1,12 @@
 package simulate
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
@@ -223,25 +224,35 @@ func (s keyState) resolve(o operation, said string) []keyState {
 	return []keyState{s}
 }
 
-// model says to porcupine what a key does.
+// model is the model of a key: a state of it is the set of states that the key may be in. It stops in the middle of a step when the
+// search does, since what runs on keeps a world from settling.
 func model() porcupine.Model {
-	nondeterministic := porcupine.NondeterministicModel{
-		Init: func() []any { return []any{keyState{policy: -1}} },
-		Step: func(state, input, output any) (next []any) {
-			for _, s := range state.(keyState).step(input.(operation), output.(string)) {
-				next = append(next, s)
+	type set = map[keyState]struct{}
+	return porcupine.Model{
+		Init: func() any { return set{{policy: -1}: {}} },
+		StepContext: func(ctx context.Context, state, input, output any) (bool, any) {
+			next := set{}
+			for s := range state.(set) {
+				if ctx.Err() != nil {
+					return false, nil
+				}
+				for _, n := range s.step(input.(operation), output.(string)) {
+					next[n] = struct{}{}
+				}
 			}
-			return next
+			return len(next) > 0, next
 		},
-		Equal: func(a, b any) bool { return a.(keyState) == b.(keyState) },
-		Hash: func(state any) uint64 {
-			h := fnv.New64a()
-			fmt.Fprint(h, state)
-			return h.Sum64()
+		Equal: func(a, b any) bool { return maps.Equal(a.(set), b.(set)) },
+		Hash: func(state any) (sum uint64) {
+			for s := range state.(set) {
+				sum ^= maphash.Comparable(hashSeed, s)
+			}
+			return sum
 		},
 	}
-	return nondeterministic.ToModel()
 }
+
+var hashSeed = maphash.MakeSeed()
 
 // check returns which key's answers no order explains. What the operator says of the service concerns each key.
 func (a *answers) check(w *world) error {
