@@ -190,7 +190,7 @@ func (d *driver) receive(f *flight) error {
 	return f.record(time.Since(f.due))
 }
 
-// A socket is a connection that does not wait: where nothing has arrived, a read ends with EAGAIN, after which TLS goes on, too.
+// A socket is a non-blocking connection. A read before data arrive ends with EAGAIN; TLS can be read again after that.
 type socket int
 
 func (s socket) Read(b []byte) (int, error) {

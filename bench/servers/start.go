@@ -128,6 +128,18 @@ func refuse(wrong bool, status int, body []byte) error {
 	return nil
 }
 
+// answerIn reads answers that are one boolean member of an object.
+func answerIn(member string) func(status int, body []byte) (bool, error) {
+	return func(status int, body []byte) (bool, error) {
+		var members map[string]any
+		if err := json.Unmarshal(body, &members); err != nil {
+			return false, err
+		}
+		allowed, known := members[member].(bool)
+		return allowed, refuse(status != 200 || !known, status, body)
+	}
+}
+
 // launch runs a peer, and returns when it answers a path.
 func launch(ctx context.Context, s *start, name, address, health string, arguments ...string) (*player.Process, error) {
 	p := &player.Process{Name: name, Address: address, TLS: s.secure, Command: exec.Command(s.binary, arguments...)}
@@ -166,14 +178,7 @@ func opa(p *player.Process) *server {
 	return &server{
 		Process: p, name: "OPA",
 		request: func(q *question) (string, string, []byte) { return "/v1/data/bench/allow", "none", q.forOPA() },
-		read: func(status int, body []byte) (bool, error) {
-			var a struct{ Result *bool }
-			err := json.Unmarshal(body, &a)
-			if err == nil {
-				err = refuse(status != 200 || a.Result == nil, status, body)
-			}
-			return err == nil && *a.Result, err
-		},
+		read:    answerIn("result"),
 	}
 }
 
@@ -256,14 +261,7 @@ func startOpenFGA(ctx context.Context, s *start) (*server, error) {
 		request: func(q *question) (string, string, []byte) {
 			return "/stores/" + store + "/check", "none", q.forOpenFGA(model)
 		},
-		read: func(status int, body []byte) (bool, error) {
-			var a struct{ Allowed *bool }
-			err := json.Unmarshal(body, &a)
-			if err == nil {
-				err = refuse(status != 200 || a.Allowed == nil, status, body)
-			}
-			return err == nil && *a.Allowed, err
-		},
+		read: answerIn("allowed"),
 	}, nil
 }
 

@@ -111,7 +111,7 @@ func (k *Kit) limitsUnit(ctx context.Context, s *session, seed int64) (cases int
 	if err != nil {
 		return 0, nil, err
 	}
-	// The limit goes on top of what units before have used of the same counter.
+	// Earlier units have used a part of the same counter; the limit is added to that part.
 	used := new(big.Int)
 	text := func(limit *big.Int) string {
 		return k.unique(seed) + "version: 2.4.0\n" + strings.ReplaceAll(v.policy, "LIMIT", decimal(limit, v.decimals))

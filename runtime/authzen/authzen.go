@@ -146,8 +146,8 @@ func read(body []byte, into any) error {
 // fields are the fields that resources of some types fill.
 var fields = map[string]string{"url": "url", "path": "path", "command": "command", "address": "targetAddress"}
 
-// Body returns the body of the request for a decision that the evaluation stands for (specification, "AuthZEN"), or what
-// it lacks. Its txCommit is the SHA-256 of the member intent in the form of RFC 8785.
+// Body returns the body of the request for a decision that an evaluation becomes (specification, "AuthZEN"), or an error that names
+// a missing part. Its txCommit is the SHA-256 of the member intent in the form of RFC 8785.
 func (e *Evaluation) Body() ([]byte, error) {
 	if err := e.check(); err != nil {
 		return nil, err
