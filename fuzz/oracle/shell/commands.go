@@ -130,7 +130,7 @@ func bracketsNest(command string) bool {
 func callWords(command string, call *syntax.CallExpr) string {
 	var words []string
 	for _, word := range call.Args {
-		words = append(words, wordText(command, word.Parts, false))
+		words = append(words, wordText(command, word.Parts))
 	}
 	return strings.Join(words, " ")
 }
@@ -142,7 +142,7 @@ func emptiedWords(command string, call *syntax.CallExpr) string {
 	for _, word := range call.Args {
 		kept := writtenText(word.Parts, false)
 		if kept != "" && kept[0] != '-' {
-			kept = wordText(command, word.Parts, false)
+			kept = wordText(command, word.Parts)
 		}
 		if kept != "" {
 			words = append(words, kept)
@@ -182,7 +182,7 @@ func declarationWords(command string, declaration *syntax.DeclClause) string {
 			continue
 		}
 		name := between(command, assign.Pos().Offset(), assign.Value.Pos().Offset())
-		words = append(words, name+wordText(command, assign.Value.Parts, false))
+		words = append(words, name+wordText(command, assign.Value.Parts))
 	}
 	return strings.Join(words, " ")
 }
@@ -321,8 +321,8 @@ func ansiNumber(rest string, start, most, base int) (string, int) {
 
 // wordText returns a word without its quoting; what is expanded stays as it was written ("Arguments are not
 // expanded", choices).
-func wordText(command string, parts []syntax.WordPart, double bool) string {
-	return textOf(parts, double, func(part syntax.WordPart) string {
+func wordText(command string, parts []syntax.WordPart) string {
+	return textOf(parts, false, func(part syntax.WordPart) string {
 		return between(command, part.Pos().Offset(), part.End().Offset())
 	})
 }
