@@ -104,8 +104,11 @@ bench: ## the Go benchmarks of every layer, optimised as the command is
 	$(GO) test -pgo=$(CURDIR)/cmd/bailiff/default.pgo ./bench/... -run '^$$' -bench . -benchmem
 
 .PHONY: bench-peers
-bench-peers: ## other policy engines at library level, in one run; writes their table into bench/RESULTS.md
+bench-peers: build ## other policy engines at library level, then OPA, Cerbos and OpenFGA as servers; writes tables and plots into bench/RESULTS.md
 	cd bench/peers && $(GO) run . -write ../RESULTS.md
+	$(GO) run ./bench/servers -service $(BIN) -write bench/servers
+	mkdir -p bench/servers/plots
+	$(GO) test ./bench/servers -run TestPage -rewrite
 
 .PHONY: bench-http
 bench-http: build ## the running service over loopback, beside its floors; ends with the ratios
@@ -203,6 +206,10 @@ RELOADS ?= 200
 .PHONY: reload
 reload: ## SIGHUP under load with RELOADS good policies (200), each followed by a broken one
 	$(GO) test ./httpd/e2e -run TestReload -reloads $(RELOADS) -v -count 1 -timeout 0
+
+.PHONY: record
+record: ## run a long proof and keep a report of it in docs/runs: RUN="simulate WORLDS=500"
+	$(GO) run ./fuzz/runs $(RUN)
 
 .PHONY: nightly
 nightly: reproducible release-targets race reload differential conform evm mutants bash crash retention simulate borders cost cover hosts mcp-conformance ## what takes too long for every change

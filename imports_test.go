@@ -59,6 +59,7 @@ var alsoImport = map[string][]string{
 	"golang.org/x/time":               {"runtime/gateway"},                                                                                                // limits of log lines
 	"golang.org/x/net/idna":           {"fuzz/attacks"},                                                                                                   // spells hosts
 	"go.yaml.in/yaml":                 {"runtime/hook/setup", "fuzz/attacks", "."},                                                                        // settings files of hosts, and those on the pages
+	"gonum.org/v1/plot":               {"bench/servers"},                                                                                                  // the plots of results
 }
 
 // mayImport lists, for each package of the project, the project's packages that its production code may
@@ -129,7 +130,7 @@ var mayImport = map[string][]string{
 	"httpd/client/python":     {"httpd/client/drive"},
 	"httpd/mcpproxy":          {"httpd/client", "httpd/client/verify", "runtime/attest", "runtime/jcs", "runtime/response"},
 	"cmd/bailiff":             {""},
-	"cmd/bailiff/conform":     {"cmd/bailiff/cli", "cmd/bailiff/client", "fuzz/conform", "runtime/accounts", "runtime/attest"},
+	"cmd/bailiff/conform":     {"cmd/bailiff/cli", "cmd/bailiff/client", "fuzz/conform", "runtime/accounts", "runtime/attest", "runtime/clock"},
 	"cmd/release":             {},
 	"bench":                   {""},
 	"fuzz":                    {""},

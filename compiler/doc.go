@@ -1,14 +1,14 @@
 // Package compiler turns the text of a policy into a verified program that decides.
 //
-// It works in two steps: the syntax tree of package grammar is checked against one table of sections and keys
-// ([Schema]) and becomes a typed [Policy]; and, where nothing is wrong, that is emitted as a program for package vm.
-// Package lint warns of what a policy that compiles probably does not mean; no program depends on it.
+// It works in two steps. First the syntax tree of package grammar is checked against one table of sections and keys
+// ([Schema]) and becomes a typed [Policy]. Then, if there is no error, the policy is emitted as a program for package vm.
+// Package lint warns about policies that compile but probably do not mean what they say; no program depends on it.
 //
-// Each section has a file in package sections or, where it is a resource profile, in package profiles: with its rows, its
-// typed policy, what reads its values and what emits its rules. What these files have in common is package frame. This
-// package puts the sections together: their table (sections.go), the policy that they make, the order in which a program
-// judges (emit.go, and gates.go for shims and approvals), bounds on its time and memory (weigh.go), and findings that need
-// the text to be mended and read again (recheck.go).
+// Each section has a file in package sections or, if it is a resource profile, in package profiles. The file has the
+// section's rows, its typed policy, the readers of its values, and the emitter of its rules; a new key goes there. What these
+// files share is in package frame. This package puts the sections together: their table (sections.go), the policy that they
+// make, the order in which a program judges (emit.go, and gates.go for shims and approvals), bounds on its time and memory
+// (weigh.go), and findings that are made by mending the text and reading it again (recheck.go).
 //
 // It promises:
 //

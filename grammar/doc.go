@@ -24,8 +24,8 @@
 //
 // An entry is a key, a colon and a value, and starts at column 1. A key is names with dots between, perhaps a
 // scope `[action=pattern]` with more names after it, and perhaps words, each after a space. The colon follows
-// at once. In `deny_if.path operator value` it may be left out. The first colon directly after the path or,
-// if there is none, directly after the operator is the key's; any later one belongs to the value; and a value
+// at once. In `deny_if.path operator value` it may be left out. A colon directly after the path or, if there is
+// none there, directly after the operator ends the key; any later one belongs to the value; and a value
 // that begins with a colon has to be quoted. So these are the same entry, and there is no second reading:
 //
 //	deny_if.metadata.env equals a:b
@@ -56,6 +56,6 @@
 // # Promises
 //
 // Parse never panics, takes time and memory linear in the text, and finds every error in one pass. Bytes that
-// two programs might read differently are refused. If there is no error, the tree and its source hold all
-// that was written, so that it can be written again.
+// two programs might read differently are refused. If there is no error, the tree and its source have all
+// that was written, so that the text can be written out again.
 package grammar

@@ -17,9 +17,9 @@ import (
 	"bailiff/runtime/ratelimit"
 )
 
-// standIn stands in for Envoy's filter of external authorization, as its client over HTTP/1.1 writes requests: the client's method, path after a prefix,
-// and host; no body; names in lower case; of the client's other headers those that its configuration allows, and the headers that it
-// adds in place of the client's.
+// standIn sends requests as Envoy's external authorization filter does over HTTP/1.1: with the client's method and host, the client's path
+// behind a prefix, and no body. Header names are in lower case. Of the client's other headers it sends those that its configuration allows;
+// a header that it adds itself replaces the client's.
 type standIn struct {
 	*world
 	prefix string

@@ -1,5 +1,6 @@
-// Package httpd puts the authority on the wire: routes, bounds, authentication headers, the JSON of answers, and
-// the mapping of codes to HTTP. It decides nothing. It is the only importer of fasthttp.
+// Package httpd is the API over HTTP: routes (routes.go), bounds, authentication headers, the JSON of answers, and
+// the mapping of codes to HTTP. It decides nothing: package runtime/decision does. Of the product only httpd and its
+// package strict import fasthttp.
 package httpd
 
 import (

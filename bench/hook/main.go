@@ -1,6 +1,6 @@
-// Command hook measures what a coding agent waits for its guard, beside floors of the same run: `bailiff hook`, a process for
-// each call, against the least Go program that sends the same request; and the HTTP hook over one kept connection. Service and
-// data are on the machine at hand, a decision is durable before it is answered. Its last line reads
+// Command hook measures how long a coding agent waits for its hook, beside floors of the same run: `bailiff hook`, a process for
+// each call, against the smallest Go program that sends the same request; and the HTTP hook over one kept connection. Service and
+// data are on the same machine, and a decision is durable before it is answered. Its last line reads
 //
 //	hook 10.2 ms, bare 4.1 ms, over it 6.1 ms (target: 10); HTTP hook p50 0.41 ms (target: 1)
 package main

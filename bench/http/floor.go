@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -16,6 +18,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/bench"
+	"bailiff/bench/player"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/intent"
 )
@@ -27,6 +30,14 @@ const (
 	floorSign   = "sign"   // decodes the intent, signs with both algorithms, answers with the token
 	floorEcho   = "echo"   // answers with the request's body
 )
+
+// expectEcho is what the floor that does nothing answers.
+var expectEcho = player.Expectation{Status: "200", Body: func(body []byte) error {
+	if !bytes.Equal(body, []byte(bench.AllowedIntent)) {
+		return errors.New("the echo is another")
+	}
+	return nil
+}}
 
 // simulated is an answer like a test-run's, of the same length.
 const simulated = `{"status":"ALLOWED","intent_attestation":null,"policyHash":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08","message":"no rule stands against this intent","test_run":true,"observe_mode_active":false}

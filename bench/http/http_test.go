@@ -14,6 +14,7 @@ import (
 
 	"bailiff/bench"
 	"bailiff/bench/load"
+	"bailiff/bench/player"
 )
 
 // serve serves a handler until the test ends and returns its address.
@@ -38,33 +39,33 @@ func serve(t *testing.T, handler fasthttp.RequestHandler) string {
 }
 
 // self is this process as a server.
-func self(t *testing.T, address string) *process {
+func self(t *testing.T, address string) *player.Process {
 	t.Helper()
 	this, err := os.FindProcess(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &process{address: address, command: &exec.Cmd{Process: this}}
+	return &player.Process{Address: address, Command: &exec.Cmd{Process: this}}
 }
 
 // drive measures a handler for an instant.
-func drive(t *testing.T, handler fasthttp.RequestHandler, body string, expect expectation) (sample, error) {
+func drive(t *testing.T, handler fasthttp.RequestHandler, body string, expect player.Expectation) (player.Sample, error) {
 	t.Helper()
 	address := serve(t, handler)
-	one, err := newTarget(t.Name(), self(t, address), load.Render("/v1/authorize", address, "sk_svc_test", body), expect, 2)
+	one, err := player.NewTarget(t.Name(), self(t, address), load.Render("/v1/authorize", address, "sk_svc_test", body), expect, 2)
 	if err != nil {
-		return sample{}, err
+		return player.Sample{}, err
 	}
-	defer one.close()
-	return one.measure(2, 5*time.Millisecond, 50*time.Millisecond)
+	defer one.Close()
+	return one.Measure(2, 5*time.Millisecond, 50*time.Millisecond)
 }
 
 func TestFloors(t *testing.T) {
 	for _, row := range []struct {
 		kind   string
-		expect expectation
+		expect player.Expectation
 	}{
-		{floorDecode, expectTestRun}, {floorKeep, expectTestRun}, {floorSign, expectSigned}, {floorEcho, expectEcho},
+		{floorDecode, player.ExpectTestRun}, {floorKeep, player.ExpectTestRun}, {floorSign, player.ExpectSigned}, {floorEcho, expectEcho},
 	} {
 		t.Run(row.kind, func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
@@ -76,7 +77,7 @@ func TestFloors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s.rate <= 0 || s.p50 <= 0 || s.p99 < s.p50 {
+			if s.Rate <= 0 || s.P50 <= 0 || s.P99 < s.P50 {
 				t.Errorf("the sample is %+v", s)
 			}
 		})
@@ -95,17 +96,17 @@ func TestFaultsEndARun(t *testing.T) {
 		name    string
 		handler fasthttp.RequestHandler
 		body    string
-		expect  expectation
+		expect  player.Expectation
 		says    string
 	}{
-		{"another status", answerWith(503, simulated), bench.AllowedIntent, expectTestRun, "expected status 200"},
-		{"a body that floor 1 can't read", decodeOnly, "{}", expectTestRun, "expected status 200"},
-		{"another decision", answerWith(200, `{"status":"DENIED"}`), bench.AllowedIntent, expectTestRun, "not the expected one"},
-		{"no attestation", answerWith(200, simulated), bench.AllowedIntent, expectSigned, "not the expected one"},
-		{"another code", answerWith(403, `{"status":"DENIED","error_code":"SVC_POLICY_VIOLATION"}`), bench.DeniedIntent, expectDenied, "not the expected one"},
-		{"no JSON", answerWith(200, "ALLOWED"), bench.AllowedIntent, expectTestRun, "no JSON"},
-		{"a large body", answerWith(200, strings.Repeat(" ", load.BufferBytes)), bench.AllowedIntent, expectTestRun, "short buffer"},
-		{"no length", func(ctx *fasthttp.RequestCtx) { ctx.SetBodyStream(strings.NewReader(simulated), -1) }, bench.AllowedIntent, expectTestRun, "no Content-Length"},
+		{"another status", answerWith(503, simulated), bench.AllowedIntent, player.ExpectTestRun, "expected status 200"},
+		{"a body that floor 1 can't read", decodeOnly, "{}", player.ExpectTestRun, "expected status 200"},
+		{"another decision", answerWith(200, `{"status":"DENIED"}`), bench.AllowedIntent, player.ExpectTestRun, "not the expected one"},
+		{"no attestation", answerWith(200, simulated), bench.AllowedIntent, player.ExpectSigned, "not the expected one"},
+		{"another code", answerWith(403, `{"status":"DENIED","error_code":"SVC_POLICY_VIOLATION"}`), bench.DeniedIntent, player.ExpectDenied, "not the expected one"},
+		{"no JSON", answerWith(200, "ALLOWED"), bench.AllowedIntent, player.ExpectTestRun, "no JSON"},
+		{"a large body", answerWith(200, strings.Repeat(" ", load.BufferBytes)), bench.AllowedIntent, player.ExpectTestRun, "short buffer"},
+		{"no length", func(ctx *fasthttp.RequestCtx) { ctx.SetBodyStream(strings.NewReader(simulated), -1) }, bench.AllowedIntent, player.ExpectTestRun, "no Content-Length"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, err := drive(t, row.handler, row.body, row.expect)
@@ -126,12 +127,12 @@ func TestOpenLoop(t *testing.T) {
 		}
 		ctx.SetBodyString(simulated)
 	})
-	target, err := newTarget("paced", self(t, address), load.Render("/", address, "sk_svc_x", bench.AllowedIntent), expectTestRun, 2)
+	target, err := player.NewTarget("paced", self(t, address), load.Render("/", address, "sk_svc_x", bench.AllowedIntent), player.ExpectTestRun, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer target.close()
-	s, err := target.openLoop(2, 500, 400*time.Millisecond)
+	defer target.Close()
+	s, err := target.OpenLoop(2, 500, 400*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func TestOpenLoop(t *testing.T) {
 		t.Errorf("%d requests were made, want 204", n)
 	}
 	waited := 0
-	for _, one := range target.clients {
+	for _, one := range target.Clients {
 		for _, bar := range one.Latency.Distribution() {
 			if bar.From >= (pause / 4).Microseconds() {
 				waited += int(bar.Count)
@@ -159,8 +160,8 @@ func TestBusyMachine(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		ctx.SetBodyString(simulated)
-	}, bench.AllowedIntent, expectTestRun)
-	if err != nil || s.rate <= 0 {
+	}, bench.AllowedIntent, player.ExpectTestRun)
+	if err != nil || s.Rate <= 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

@@ -10,17 +10,18 @@ import (
 
 	"bailiff/bench"
 	"bailiff/bench/load"
+	"bailiff/bench/player"
 	"bailiff/runtime/attest"
 )
 
 // players are all that takes part in a run: the service, the floors, and the connections to both.
 type players struct {
 	folder  string
-	service *service
-	floors  []*process
-	targets []*target
+	service *player.Service
+	floors  []*player.Process
+	targets []*player.Target
 
-	decode, testRun, keep, denied, sign, allowed, echo *target
+	decode, testRun, keep, denied, sign, allowed, echo *player.Target
 }
 
 // startPlayers starts the processes and connects to them.
@@ -37,12 +38,16 @@ func startPlayers(ctx context.Context, o *options) (*players, error) {
 }
 
 func (p *players) start(ctx context.Context, o *options) (err error) {
-	if p.service, err = startService(ctx, o, p.folder); err != nil {
+	if p.service, err = player.StartService(ctx, &player.Setting{Binary: o.service, Policy: o.policy, Dir: p.folder, Processors: o.processors}); err != nil {
 		return err
 	}
-	servers := map[string]*process{"service": p.service.process}
+	servers := map[string]*player.Process{"service": p.service.Process}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
 	for _, kind := range []string{floorDecode, floorKeep, floorSign, floorEcho} {
-		floor, err := startFloor(kind, o.processors, p.folder)
+		floor, err := player.StartFloor(self, kind, o.processors, p.folder)
 		if err != nil {
 			return err
 		}
@@ -51,23 +56,23 @@ func (p *players) start(ctx context.Context, o *options) (err error) {
 	}
 	const authorize, testRun = "/v1/authorize", "/v1/authorize/test-run"
 	for _, row := range []struct {
-		place              **target
+		place              **player.Target
 		name, where, route string
 		body               string
-		expect             expectation
+		expect             player.Expectation
 		connections        int
 	}{
-		{&p.decode, "floor 1: decode", floorDecode, testRun, bench.AllowedIntent, expectTestRun, o.connections},
-		{&p.testRun, "test-run", "service", testRun, bench.AllowedIntent, expectTestRun, o.connections},
-		{&p.keep, "decode, keep by bare Pebble", floorKeep, testRun, bench.AllowedIntent, expectTestRun, o.connections},
-		{&p.denied, "denied", "service", authorize, bench.DeniedIntent, expectDenied, o.connections},
-		{&p.sign, "floor 2: decode, sign", floorSign, authorize, bench.AllowedIntent, expectSigned, o.connections},
-		{&p.allowed, "allowed", "service", authorize, bench.AllowedIntent, expectSigned, o.connections},
+		{&p.decode, "floor 1: decode", floorDecode, testRun, bench.AllowedIntent, player.ExpectTestRun, o.connections},
+		{&p.testRun, "test-run", "service", testRun, bench.AllowedIntent, player.ExpectTestRun, o.connections},
+		{&p.keep, "decode, keep by bare Pebble", floorKeep, testRun, bench.AllowedIntent, player.ExpectTestRun, o.connections},
+		{&p.denied, "denied", "service", authorize, bench.DeniedIntent, player.ExpectDenied, o.connections},
+		{&p.sign, "floor 2: decode, sign", floorSign, authorize, bench.AllowedIntent, player.ExpectSigned, o.connections},
+		{&p.allowed, "allowed", "service", authorize, bench.AllowedIntent, player.ExpectSigned, o.connections},
 		{&p.echo, "echo", floorEcho, authorize, bench.AllowedIntent, expectEcho, 1},
 	} {
 		to := servers[row.where]
-		request := load.Render(row.route, to.address, p.service.apiKey, row.body)
-		if *row.place, err = newTarget(row.name, to, request, row.expect, row.connections); err != nil {
+		request := load.Render(row.route, to.Address, p.service.APIKey, row.body)
+		if *row.place, err = player.NewTarget(row.name, to, request, row.expect, row.connections); err != nil {
 			return err
 		}
 		p.targets = append(p.targets, *row.place)
@@ -79,13 +84,13 @@ func (p *players) start(ctx context.Context, o *options) (err error) {
 func (p *players) stop() error {
 	var faults []error
 	for _, t := range p.targets {
-		faults = append(faults, t.close())
+		faults = append(faults, t.Close())
 	}
 	for _, floor := range p.floors {
-		faults = append(faults, floor.stop())
+		faults = append(faults, floor.Stop())
 	}
 	if p.service != nil {
-		faults = append(faults, p.service.stop())
+		faults = append(faults, p.service.Stop())
 	}
 	return errors.Join(append(faults, os.RemoveAll(p.folder))...)
 }
@@ -93,11 +98,11 @@ func (p *players) stop() error {
 // verifyAttestations asks twice more for an ALLOWED, and verifies what it carries with the service's own key sets:
 // a benchmark of attestations that are none, or always the same one, must not pass.
 func (p *players) verifyAttestations(ctx context.Context) error {
-	jwks, err := p.service.get(ctx, "/.well-known/jwks.json")
+	jwks, err := p.service.Get(ctx, "/.well-known/jwks.json")
 	if err != nil {
 		return err
 	}
-	pqcKeys, err := p.service.get(ctx, "/v1/pqc-keys")
+	pqcKeys, err := p.service.Get(ctx, "/v1/pqc-keys")
 	if err != nil {
 		return err
 	}
@@ -121,11 +126,11 @@ func (p *players) verifyAttestations(ctx context.Context) error {
 
 // attestation asks for an ALLOWED and returns the verified claims.
 func (p *players) attestation(verifier *attest.Verifier) (*attest.Claims, error) {
-	one := p.allowed.clients[0]
+	one := p.allowed.Clients[0]
 	if err := one.Exchange(); err != nil {
 		return nil, err
 	}
-	var a answer
+	var a player.Answer
 	if err := json.Unmarshal(one.Answer(), &a); err != nil || a.Attestation == nil {
 		return nil, fmt.Errorf("there is none in %.300s", one.Answer())
 	}

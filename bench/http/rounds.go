@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"bailiff/bench/player"
 )
 
 // ratios are one round's: rates of the service, each by the rate of its floor in the same round, the p99 of ALLOWED by
@@ -48,14 +50,14 @@ func measureRounds(ctx context.Context, o *options, p *players, out io.Writer) (
 		if err != nil {
 			return nil, err
 		}
-		half, err := measureHalves(ctx, o, p, out, &rates{decode.rate, testRun.rate, denied.rate, sign.rate, allowed.rate})
+		half, err := measureHalves(ctx, o, p, out, &rates{decode.Rate, testRun.Rate, denied.Rate, sign.Rate, allowed.Rate})
 		if err != nil {
 			return nil, err
 		}
 		fmt.Fprintln(out)
 		rounds = append(rounds, ratios{
-			testRun.rate / decode.rate, denied.rate / decode.rate, allowed.rate / sign.rate,
-			allowed.p99.Seconds() / sign.p99.Seconds(), denied.rate / keep.rate, half,
+			testRun.Rate / decode.Rate, denied.Rate / decode.Rate, allowed.Rate / sign.Rate,
+			allowed.P99.Seconds() / sign.P99.Seconds(), denied.Rate / keep.Rate, half,
 		})
 	}
 	return rounds, nil
@@ -67,7 +69,7 @@ type rates struct{ decode, testRun, denied, sign, allowed float64 }
 // measureHalves drives every target at half of its rate, in an open loop of a fourth of a phase each.
 func measureHalves(ctx context.Context, o *options, p *players, out io.Writer, peak *rates) (h halves, err error) {
 	for _, row := range []struct {
-		to   *target
+		to   *player.Target
 		rate float64
 		over *float64
 	}{
@@ -77,23 +79,23 @@ func measureHalves(ctx context.Context, o *options, p *players, out io.Writer, p
 		if err := ctx.Err(); err != nil {
 			return h, fmt.Errorf("interrupted: %w", err)
 		}
-		s, err := row.to.openLoop(o.connections, row.rate/2, o.measure/4)
+		s, err := row.to.OpenLoop(o.connections, row.rate/2, o.measure/4)
 		if err != nil {
 			return h, err
 		}
-		*row.over = s.p99.Seconds() / s.p50.Seconds()
+		*row.over = s.P99.Seconds() / s.P50.Seconds()
 		fmt.Fprintf(out, "  %-35s %6.0f %9.2f %9.2f %9s %8s   p99 %.1f times p50\n",
-			row.to.name+", half the rate", s.rate, milliseconds(s.p50), milliseconds(s.p99), "", "", *row.over)
+			row.to.Name+", half the rate", s.Rate, milliseconds(s.P50), milliseconds(s.P99), "", "", *row.over)
 	}
 	return h, nil
 }
 
 // measureOnly measures one target of the service, so that the process can be examined meanwhile.
 func measureOnly(ctx context.Context, o *options, p *players, out io.Writer) error {
-	fmt.Fprintf(out, "the service is process %d\n", p.service.pid())
-	for _, t := range []*target{p.testRun, p.denied, p.allowed} {
+	fmt.Fprintf(out, "the service is process %d\n", p.service.PID())
+	for _, t := range []*player.Target{p.testRun, p.denied, p.allowed} {
 		for range o.rounds {
-			if t.name != o.only {
+			if t.Name != o.only {
 				break
 			}
 			if _, err := phase(ctx, o, t, out, nil); err != nil {
@@ -105,17 +107,17 @@ func measureOnly(ctx context.Context, o *options, p *players, out io.Writer) err
 }
 
 // phase measures one target and prints a line, with the ratio to its floor where it has one.
-func phase(ctx context.Context, o *options, t *target, out io.Writer, floor *sample) (sample, error) {
+func phase(ctx context.Context, o *options, t *player.Target, out io.Writer, floor *player.Sample) (player.Sample, error) {
 	if err := ctx.Err(); err != nil {
-		return sample{}, fmt.Errorf("interrupted: %w", err)
+		return player.Sample{}, fmt.Errorf("interrupted: %w", err)
 	}
-	s, err := t.measure(o.connections, o.warmUp, o.measure)
+	s, err := t.Measure(o.connections, o.warmUp, o.measure)
 	if err != nil {
-		return sample{}, err
+		return player.Sample{}, err
 	}
-	fmt.Fprintf(out, "  %-27s %14.0f %9.2f %9.2f %9.1f", t.name, s.rate, milliseconds(s.p50), milliseconds(s.p99), s.cpu.Seconds()*1e6)
+	fmt.Fprintf(out, "  %-27s %14.0f %9.2f %9.2f %9.1f", t.Name, s.Rate, milliseconds(s.P50), milliseconds(s.P99), s.CPU.Seconds()*1e6)
 	if floor != nil {
-		fmt.Fprintf(out, " %8.2f", s.rate/floor.rate)
+		fmt.Fprintf(out, " %8.2f", s.Rate/floor.Rate)
 	}
 	fmt.Fprintln(out)
 	return s, nil

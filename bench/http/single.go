@@ -36,11 +36,11 @@ func measureSingle(ctx context.Context, o *options, p *players) ([]single, error
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("interrupted: %w", err)
 		}
-		echo, err := p.echo.measure(1, o.warmUp/5, o.single)
+		echo, err := p.echo.Measure(1, o.warmUp/5, o.single)
 		if err != nil {
 			return nil, err
 		}
-		allowed, err := p.allowed.measure(1, o.warmUp/5, o.single)
+		allowed, err := p.allowed.Measure(1, o.warmUp/5, o.single)
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +52,7 @@ func measureSingle(ctx context.Context, o *options, p *players) ([]single, error
 		if err != nil {
 			return nil, err
 		}
-		turns = append(turns, single{echo.p50, allowed.p50, syncing, signing})
+		turns = append(turns, single{echo.P50, allowed.P50, syncing, signing})
 	}
 	return turns, nil
 }

@@ -4,6 +4,7 @@ package load
 
 import (
 	"bytes"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -54,20 +55,46 @@ func (s *Shot) record(took time.Duration) error {
 // Client is one keep-alive connection, with the request that it sends. It is used by one goroutine.
 type Client struct {
 	*Shot
-	connection net.Conn
+	connection net.Conn // raw, or TLS over it
+	raw        *wire
+	tls        *tls.Config
 	buffer     []byte
 	body       []byte // of the last answer
 	count      int64  // of all answers
 	other      bool   // the last answer had another status
 }
 
-// Dial connects to an address.
-func Dial(address string, shot *Shot) (*Client, error) {
+// Dial connects to an address, by TLS where there is a configuration of it.
+func Dial(address string, secure *tls.Config, shot *Shot) (*Client, error) {
 	connection, err := net.Dial("tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	return &Client{Shot: shot, connection: connection, buffer: make([]byte, BufferBytes)}, nil
+	c := &Client{Shot: shot, connection: connection, raw: &wire{Conn: connection}, tls: secure, buffer: make([]byte, BufferBytes)}
+	if secure != nil {
+		c.connection = tls.Client(c.raw, secure)
+	}
+	return c, nil
+}
+
+// A wire is a connection that another than the runtime may take over.
+type wire struct {
+	net.Conn
+	socket io.ReadWriter // whatever has taken it over; nil: nothing has
+}
+
+func (w *wire) Read(b []byte) (int, error) {
+	if w.socket != nil {
+		return w.socket.Read(b)
+	}
+	return w.Conn.Read(b)
+}
+
+func (w *wire) Write(b []byte) (int, error) {
+	if w.socket != nil {
+		return w.socket.Write(b)
+	}
+	return w.Conn.Write(b)
 }
 
 // Close closes the connection.

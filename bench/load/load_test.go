@@ -37,7 +37,7 @@ func stalling(t *testing.T, after int64) (address string) {
 func connect(t *testing.T, address string, n int) (clients []*Client) {
 	t.Helper()
 	for range n {
-		one, err := Dial(address, &Shot{Request: Render("/", address, "key", "{}"), Status: "200", Latency: NewHistogram()})
+		one, err := Dial(address, nil, &Shot{Request: Render("/", address, "key", "{}"), Status: "200", Latency: NewHistogram()})
 		if err != nil {
 			t.Fatal(err)
 		}

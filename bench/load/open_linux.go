@@ -70,14 +70,18 @@ func (p *Pace) drive(clients []*Client, patience time.Duration) (err error) {
 // threads would be woken for every answer, on the cores that are measured.
 func (d *driver) enter(clients []*Client) (flights []*flight, err error) {
 	for i, one := range clients {
-		f := &flight{Client: one}
-		if f.file, err = one.beside(); err != nil {
+		f, err := beside(one)
+		if err != nil {
 			return flights, err
 		}
 		flights = append(flights, f)
 		f.socket = int(f.file.Fd()) // which makes it wait
 		if err := unix.SetNonblock(f.socket, true); err != nil {
 			return flights, err
+		}
+		f.raw.socket = socket(f.socket)
+		if f.tls == nil {
+			f.connection = f.raw
 		}
 		if err := unix.EpollCtl(d.poll, unix.EPOLL_CTL_ADD, f.socket, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(i)}); err != nil {
 			return flights, fmt.Errorf("watching a connection: %w", err)
@@ -87,16 +91,17 @@ func (d *driver) enter(clients []*Client) (flights []*flight, err error) {
 }
 
 // beside opens another connection like the client's, which has had one answer. The runtime knows nothing of its file.
-func (c *Client) beside() (*os.File, error) {
-	another, err := Dial(c.connection.RemoteAddr().String(), c.Shot)
+func beside(one *Client) (*flight, error) {
+	another, err := Dial(one.raw.RemoteAddr().String(), one.tls, one.Shot)
 	if err != nil {
 		return nil, err
 	}
-	defer another.connection.Close()
+	defer another.raw.Conn.Close()
 	if err := another.Exchange(); err != nil {
 		return nil, err
 	}
-	return another.connection.(*net.TCPConn).File()
+	file, err := another.raw.Conn.(*net.TCPConn).File()
+	return &flight{Client: another, file: file}, err
 }
 
 // turn sends what is due, waits until something is or has arrived, and reads that.
@@ -148,7 +153,7 @@ func (d *driver) wait(rest time.Duration) (int, error) {
 
 // send writes the request. A connection without anything under way takes it whole.
 func (f *flight) send() error {
-	n, err := retried(unix.SYS_WRITE, f.socket, f.Request)
+	n, err := f.connection.Write(f.Request)
 	if err == nil && n < len(f.Request) {
 		err = io.ErrShortWrite
 	}
@@ -157,19 +162,25 @@ func (f *flight) send() error {
 
 // receive reads what has arrived of an answer, and frees the connection where that is all of it.
 func (d *driver) receive(f *flight) error {
-	n, err := retried(unix.SYS_READ, f.socket, f.buffer[f.filled:])
-	switch {
-	case errors.Is(err, syscall.EAGAIN):
-		return nil
-	case err != nil:
-		return err
-	case n == 0:
-		return fmt.Errorf("the answer ends after %d bytes: %w", f.filled, io.ErrUnexpectedEOF)
-	}
-	f.filled += n
-	whole, err := f.accept(f.filled)
-	if !whole || err != nil {
-		return err
+	for {
+		n, err := f.connection.Read(f.buffer[f.filled:])
+		switch {
+		case errors.Is(err, syscall.EAGAIN):
+			return nil
+		case err != nil:
+			return fmt.Errorf("the answer ends after %d bytes: %w", f.filled, err)
+		}
+		f.filled += n
+		whole, err := f.accept(f.filled)
+		if err != nil {
+			return err
+		}
+		if whole {
+			break
+		}
+		if f.tls == nil { // TLS may have more than one record, and epoll knows nothing of those that are read
+			return nil
+		}
 	}
 	d.left--
 	d.free = append(d.free, f)
@@ -178,6 +189,19 @@ func (d *driver) receive(f *flight) error {
 	}
 	return f.record(time.Since(f.due))
 }
+
+// A socket is a non-blocking connection. A read before data arrive ends with EAGAIN; TLS can be read again after that.
+type socket int
+
+func (s socket) Read(b []byte) (int, error) {
+	n, err := retried(unix.SYS_READ, int(s), b)
+	if err == nil && n == 0 && len(b) > 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+func (s socket) Write(b []byte) (int, error) { return retried(unix.SYS_WRITE, int(s), b) }
 
 // retried is a read or write until it is not interrupted.
 func retried(call uintptr, socket int, b []byte) (int, error) {

@@ -1,7 +1,7 @@
 // Command mcp measures what `bailiff mcp-proxy` adds to a call of a tool. In one run, in turns, it calls the same server
 // over its standard streams without the proxy, through the proxy in front of the built service, and through the proxy in
-// front of a stand-in that allows everything at once; and it asks the service alone. What is left of the second without
-// the first and the last is the proxy's own.
+// front of a stand-in that allows everything at once; and it asks the service alone. The time of the second, less those of
+// the first and the last, is the proxy's own.
 package main
 
 import (

@@ -1,10 +1,12 @@
-// Package processor reads how much processor time another process has taken.
+// Package processor reads how much processor time and memory another process has used.
 package processor
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strconv"
 	"time"
 )
@@ -26,4 +28,18 @@ func Time(pid int) time.Duration {
 	user, _ := strconv.ParseInt(string(fields[11]), 10, 64)
 	system, _ := strconv.ParseInt(string(fields[12]), 10, 64)
 	return time.Duration(user+system) * tick
+}
+
+// Resident is the resident memory of a process in bytes (proc(5), status).
+func Resident(pid int) (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	found := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(text)
+	if found == nil {
+		return 0, errors.New("the system does not tell the resident memory")
+	}
+	kilo, err := strconv.ParseInt(string(found[1]), 10, 64)
+	return kilo << 10, err
 }

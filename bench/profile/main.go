@@ -1,10 +1,10 @@
-// Command profile merges CPU profiles into the one by which the compiler inlines what is hot (default.pgo, which `go build`
+// Command profile merges CPU profiles into the one by which the Go compiler inlines hot calls (default.pgo, which `go build`
 // finds beside a main package):
 //
 //	profile OUT PROFILE…
 //
-// It keeps what the compiler reads, functions and the lines of their calls, and leaves out what tells of the machine that
-// they were measured on: files, addresses, labels and times.
+// It keeps what the compiler reads, functions and the lines of their calls, and leaves out whatever describes the machine
+// that they were measured on: files, addresses, labels and times.
 package main
 
 import (

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"bailiff/bench/processor"
 	"bailiff/fuzz/kit/port"
 )
 
@@ -67,7 +68,7 @@ func measure(ctx context.Context, service, data string, secrets []string) (f fig
 	if f.heap, err = heap("http://" + profiler); err != nil {
 		return f, err
 	}
-	if f.resident, err = resident(command.Process.Pid); err != nil {
+	if f.resident, err = processor.Resident(command.Process.Pid); err != nil {
 		return f, err
 	}
 	f.first, f.later, err = uses(base, secrets)
@@ -97,20 +98,6 @@ func heap(profiler string) (int64, error) {
 		return 0, errors.New("the heap profile does not tell HeapAlloc")
 	}
 	return strconv.ParseInt(string(found[1]), 10, 64)
-}
-
-// resident is the resident memory of a process in bytes (proc(5), status).
-func resident(pid int) (int64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	found := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(text)
-	if found == nil {
-		return 0, errors.New("the system does not tell the resident memory")
-	}
-	kilo, err := strconv.ParseInt(string(found[1]), 10, 64)
-	return kilo << 10, err
 }
 
 // uses asks for a test-run with each key twice, and returns the medians.

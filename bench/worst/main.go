@@ -1,12 +1,12 @@
-// Command worst attacks a hosted service that may use little memory, in each way that has killed one before, and holds that
-// it stays up.
+// Command worst attacks a hosted service that may use little memory, in each way that has killed one before, and fails
+// unless it stays up.
 //
 // For each row of [attacks] it starts the service on an empty folder inside a memory control group of its own, lets
 // customers ask for test-runs from addresses of their own, and attacks meanwhile. A row fails if the service ends, if it
-// does not answer afterwards, if most test-runs of customers fail, or if the disk, goroutines or memory do not come back to
-// what they may be within two minutes. How long the customers' test-runs took is printed, and not
-// judged: a test that looks at the clock fails on a busy machine. With -floors each row is run once more, as often as before,
-// against a server that answers at once and does nothing, and its p99 is printed as well. Where no control group can be made,
+// does not answer afterwards, if most test-runs of customers fail, or if the disk, goroutines or memory are not back within
+// their bounds after two minutes. How long the customers' test-runs took is printed, and not
+// judged: a test that looks at the clock fails on a busy machine. With -floors each row is run again, as often as before,
+// against a server that answers at once and does nothing, and its p99 is printed as well. If no control group can be made,
 // it says so and does nothing. A row's line reads
 //
 //	answers    up   customers 117 test-runs, p50 1.2 ms, p99 8.4 ms (floor 3.0); attack 240 begun; stored 1 MiB; 14 goroutines, then 16; heap 9 MiB, then 11; resident 412 MiB at most, then 60, of 1024

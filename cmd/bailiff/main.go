@@ -1,7 +1,9 @@
 // Command bailiff is the deterministic firewall in front of what AI agents do: it signs, checks and compiles
 // policies for their authors, and serves decisions to agents.
 //
-// Subcommands have packages of their own, by whom they are for.
+// This package has only the command line. Subcommands are in the packages below it, by their users: authors of policies (policy),
+// clients and operators of a running service (client), self-hosters (serve, settings, doctor, backup), coding agents (hook), and
+// testers (conform, bench). Package cli has what all of them share.
 package main
 
 import (

@@ -1,8 +1,8 @@
-// The command release makes what a release of Bailiff consists of: for each target an archive of the static command and its
+// Command release makes what a release of Bailiff consists of: for each target an archive of the static command and its
 // software bill of materials, one container image for both Linux targets, and the checksums of all of them.
 //
-// A release is made from a commit alone, in a clone of its own: files that git does not know, the folder and the time have no
-// influence on it. The same commit and the same Go version make the same bytes, which anyone can check by running it again.
+// A release depends on its commit alone: it is made in a fresh clone, and neither untracked files nor the folder nor the time
+// change it. The same commit and the same Go version make the same bytes, which anyone can check by running it again.
 package main
 
 import (

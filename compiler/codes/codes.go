@@ -1,6 +1,6 @@
-// Package codes defines the compiler's diagnostics: for each code its title, its explanation, a policy that has it and the same
-// one mended, and whether a command mends it. The reference, `bailiff explain-code`, the rules of SARIF reports and `check --fix`
-// are made from it.
+// Package codes defines the compiler's diagnostics: for each code its title, its explanation, a policy with that fault and the
+// same policy mended, and whether `check --fix` mends it. The reference (docs/diagnostics.md), `bailiff explain-code`, the rules
+// of SARIF reports and `check --fix` are made from it. Codes about the form of the text (E1…) are in package grammar.
 package codes
 
 import (

@@ -1,5 +1,5 @@
-// Package example has small policies around the lines that a page about a diagnostic, or a test, is about. Each has what
-// these lines need around them, and the lines at its end.
+// Package example completes a few lines to a small policy, for the examples in the diagnostics' reference and for tests. There is a
+// function for each section: it puts what the section requires around the lines that the example is about.
 package example
 
 // EVM is a policy with a section `evm`.

@@ -1,9 +1,9 @@
-// Package frame has what the sections of a policy have in common: the form of their rows ([Section], [Key]), the readers of
-// values, what collects findings ([Checker]), and what writes the program ([Emitter]).
+// Package frame has what the sections of a policy share: the form of their rows ([Section], [Key]), the readers of values, the
+// [Checker], which collects findings, and the [Emitter], which writes the program.
 //
-// It knows no section. The typed sections of a policy are [Parts], of which [Part] finds one by its type.
+// It knows no section. The typed sections of a policy are its [Parts]; [Part] finds one of them by its type.
 //
-// The form of rows is in schema.go; the types of values that a row can name are in reader.go and what they read by in value.go
-// and entries.go; findings about lists in the form of another format are in foreign*.go, other warnings in warn*.go; what emits
-// rules that several sections have is in emitter.go, controls.go (approvals, shims) and counters.go (limits).
+// The form of rows is in schema.go. The types of values that a row can name are in reader.go; they read by value.go and
+// entries.go. Findings about lists that are written as in another format are in foreign*.go, other warnings in warn*.go. Rules
+// that several sections have are emitted by emitter.go, controls.go (approvals, shims) and counters.go (limits).
 package frame

@@ -1,5 +1,5 @@
-// Package lint warns of what a policy that compiles says, and is probably not meant to say. It is a pass over the typed policy that
-// `check`, `sign` and deployments run, and that no program depends on.
+// Package lint warns about policies that compile but probably do not mean what they say. It is a pass over the typed policy, run by
+// `check`, `sign` and deployments; no program depends on it.
 package lint
 
 import (

@@ -1,4 +1,3 @@
-// Package sections has the sections of a policy that grant, deny, limit and hold, a file each, or several for one that is
-// large: the rows of its keys, its typed form, what reads its values, and what emits its rules. The resource profiles have
-// a package of their own.
+// Package sections has the sections of a policy, except for the resource profiles, which are in package profiles. Each section
+// has a file, a large one several: the rows of its keys, its typed form, the readers of its values, and the emitter of its rules.
 package sections

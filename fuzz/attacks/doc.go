@@ -1,9 +1,9 @@
 // Package attacks is a corpus of attacks on the service: requests, policies, tokens, commands and bytes that were chosen to be
 // judged wrongly. Each case has an answer that was predicted from the documents, and its reason.
 //
-// A file of testdata is a class of attacks. A group of it has a policy, the form of a request with § in place of the value
+// A file of testdata is a class of attacks. Each group in it has a policy, the form of a request with § in place of the value
 // that is attacked, and cases by encoding: values that are written out, or one value and the names of the encodings that
-// spell it (encodings_test.go). Every case runs in the library (decoding and judging, or the verifier, compiler or guard that
-// it is about) and over HTTP against a service on 127.0.0.1, and both have to give the expected answer. The oracle
-// judges the requests too. docs/attacks.md is made from the same files.
+// spell it (encodings_test.go). Every case runs in the library (decoding and judging, or the verifier, compiler or filter that
+// it is about) and over HTTP against a service on 127.0.0.1, and both must give the expected answer. The oracle
+// judges the requests too. docs/attacks.md is made from the same files. A new attack is a new case in one of them.
 package attacks

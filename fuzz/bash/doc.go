@@ -5,7 +5,8 @@
 // policy that blocks the program. What it accepts runs in a bash of its own, where the blocked programs are stubs that
 // leave a file, the witness. A witness after an accepted command is a fault of the product.
 //
-// Lists of allowed commands are held to the same: what one accepts that does not have the stubs starts none of them.
+// Lists of allowed commands are tested in the same way: a command that is accepted by a list without the stubs starts none of
+// them.
 //
 // # Sandbox
 //

@@ -1,6 +1,6 @@
-// Package conform is a black-box conformance kit: it asks an implementation of docs/specification.md over HTTP, and holds
-// every answer to the oracle, which judges the same requests by a reading of the documents of its own. docs/conform.md says
-// how it is used.
+// Package conform is a black-box conformance kit: it asks an implementation of docs/specification.md over HTTP, and compares
+// every answer with that of the oracle, a second implementation that was written from the documents alone. docs/conform.md
+// says how it is used.
 //
 // A [Kit] works through units. A unit is a generated policy, signed by an operator's key that the kit makes, deployed for a
 // pair of API keys (an agent's and a shim's), and some generated requests, which share counters, usage and holds. What the
@@ -8,8 +8,8 @@
 //
 // The kit promises:
 //
-//   - Everything follows from the seed but API keys, ids, times, and a comment that makes each policy a text of its own:
-//     rollback protection refuses no second run.
+//   - Everything follows from the seed, except for API keys, ids, times, and a comment that makes the text of each policy
+//     unique, so that rollback protection does not refuse a second run.
 //   - It sets no clock. The service's time is that of its Date headers; within 2 seconds of an hour's border nothing is
 //     sent, and what needs another day is counted as not run.
 //   - A rate limit that it meets is named in the report, and waited for.

@@ -131,6 +131,7 @@ func (s *session) request(ctx context.Context, step step, status int, code strin
 		return nil, nil, err
 	}
 	where := fmt.Sprintf(" of %s %s", step.method, strings.ReplaceAll(step.path, pathID(step.path), "{id}"))
+	s.heard(step.who+where, nil, answer)
 	wrong := differ(same("HTTP status"+where, status, answer.status), same("error_code"+where, code, parse(answer.body).text("error_code")))
 	if wrong.any() {
 		wrong.got += "; " + shorten(string(answer.body))

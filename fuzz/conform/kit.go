@@ -55,6 +55,10 @@ type Config struct {
 
 	// Progress, where it is not nil, is called with the number of cases so far, by one goroutine at a time.
 	Progress func(cases int)
+	// Blocks gives each unit fresh keys, and has the digests of blocks of units in the report. Only, where it is not nil, are the
+	// blocks that are run, and nothing else.
+	Blocks bool
+	Only   []int64
 	// NoShrink reports a divergence as it was found.
 	NoShrink bool
 	// Front, where it is not nil, is put between the kit and the service: see package falsify.
@@ -141,6 +145,9 @@ func (k *Kit) test(ctx context.Context) error {
 	began := time.Now()
 	defer func() { k.report.Seconds, k.report.RateLimits = time.Since(began).Seconds(), k.wire.limits() }()
 	for _, level := range k.config.Levels {
+		if k.config.Only != nil {
+			break
+		}
 		if once := map[Level]func(context.Context) error{Core: k.once, Gateway: k.gateway, Client: k.client}[level]; once != nil {
 			if err := once(ctx); err != nil || k.report.diverged() {
 				return err
@@ -154,8 +161,12 @@ func (k *Kit) test(ctx context.Context) error {
 	var next atomic.Int64
 	var done sync.WaitGroup
 	problems := make([]error, k.config.Workers)
+	work := k.work
+	if k.config.Blocks {
+		work = k.workBlocks
+	}
 	for i := range k.config.Workers {
-		done.Go(func() { problems[i] = k.work(ctx, turns, &next) })
+		done.Go(func() { problems[i] = work(ctx, turns, &next) })
 	}
 	done.Wait()
 	return errors.Join(problems...)

@@ -111,7 +111,7 @@ func (k *Kit) limitsUnit(ctx context.Context, s *session, seed int64) (cases int
 	if err != nil {
 		return 0, nil, err
 	}
-	// The limit goes on top of what units before have used of the same counter.
+	// Earlier units have used a part of the same counter; the limit is added to that part.
 	used := new(big.Int)
 	text := func(limit *big.Int) string {
 		return k.unique(seed) + "version: 2.4.0\n" + strings.ReplaceAll(v.policy, "LIMIT", decimal(limit, v.decimals))
@@ -136,6 +136,12 @@ func (k *Kit) limitsUnit(ctx context.Context, s *session, seed int64) (cases int
 		return len(answers), nil, notRun(hourBorder)
 	}
 	s.skip(Limits, anotherDay, 1)
+	if s.answers != nil { // which of them are allowed depends on their order, and with it what comes next
+		fmt.Fprintf(s.answers, "%s %v of %s\n", v.rule, v.amounts, v.limit)
+		known := s.answers
+		s.answers = nil
+		defer func() { s.answers = known }()
+	}
 	more, found, err := s.atBorder(ctx, v, plan)
 	return len(answers) + more, found, err
 }

@@ -23,6 +23,7 @@ type Report struct {
 	Answers        map[string]int `json:"answers"`    // by status and code
 	Divergences    []Divergence   `json:"divergences"`
 	flags          []string       // for the line that repeats a divergence
+	Blocks         []Block        `json:"blocks,omitempty"` // by number
 }
 
 // A LevelReport is what came of a level.

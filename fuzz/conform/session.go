@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"hash"
 	"net/http"
 	"slices"
 	"strconv"
@@ -20,8 +21,9 @@ type session struct {
 	kit     *Kit
 	keys    map[string]string // by who; an agent's always, a shim's where there is one
 	history *differential.History
-	units   int  // that used the keys
-	trial   bool // of shrinking: it counts for nothing
+	units   int       // that used the keys
+	trial   bool      // of shrinking: it counts for nothing
+	answers hash.Hash // of a unit of a block; nil: no digest is made
 
 	// Of the policy in force:
 	subject *differential.Subject
@@ -135,6 +137,7 @@ func (s *session) deployText(ctx context.Context, text string, withProfile bool)
 		if err != nil {
 			return nil, err
 		}
+		s.heard("deploy "+who, nil, answer)
 		m := parse(answer.body)
 		wrong := differ(same("HTTP status of a deployment", http.StatusOK, answer.status), same("policyHash of a deployment", hash, m.text("policyHash")))
 		if wrong.any() {

@@ -200,6 +200,7 @@ func (s *session) ask(ctx context.Context, body []byte, fromShim, testRun bool, 
 	if !answer.at.IsZero() && answer.at.Truncate(time.Hour) != now.Truncate(time.Hour) {
 		return nil, nil, notRun(hourBorder)
 	}
+	s.heard(who+" "+path, body, answer)
 	seen[strings.TrimSpace(want.Status+" "+want.Code)]++
 	if wrong := want.check(answer); wrong.any() {
 		wrong.want += " (" + want.String() + ")"

@@ -20,7 +20,7 @@ import (
 const historyBatches, historyCases = 60, 40
 
 // TestHistory holds a service in memory to the oracle and its memory, over requests that share counters, usage and holds,
-// with an operator who decides holds and a clock that goes on.
+// while an operator decides holds and the clock advances.
 func TestHistory(t *testing.T) {
 	first := seed.Value(t)
 	seen := map[string]int{}

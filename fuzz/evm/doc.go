@@ -9,8 +9,8 @@
 //   - a pinned token of somebody who gave a wallet an allowance: nothing.
 //
 // The wallets are an EOA that is delegated to an account's code (EIP-7702), a Safe, and an ERC-4337 account; the contracts
-// of testdata/contracts.sol have the methods of theirs that move money. Calls go through two doors: authorize and
-// gateway, as an agent's do, and the gateway alone, with attestations for whatever was declared, so that a check that the
-// gateway lacks is not hidden by authorize. Of a truthful intent that authorize attests, the gateway refuses no more than what
-// only it can see.
+// of testdata/contracts.sol have the methods of theirs that move money. Calls go two ways: through authorize and the
+// gateway, as an agent's do, and through the gateway alone, with attestations for whatever was declared, so that authorize
+// does not hide a check that the gateway lacks. A truthful intent that authorize attests is refused by the gateway only for
+// reasons that authorize cannot see.
 package evm

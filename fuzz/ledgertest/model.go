@@ -1,5 +1,5 @@
-// Package ledgertest holds ledgers against a naive model over random histories with crashes. It has what other tests of ledgers
-// need, too; the suite that every ledger passes is the folder suite.
+// Package ledgertest compares ledgers with a naive model over random histories with crashes. It also has helpers for other tests
+// of ledgers. The conformance suite, which every ledger passes, is in its folder suite.
 package ledgertest
 
 import (

@@ -159,7 +159,7 @@ func (h *history) compareService(id ledger.ID) error {
 	wantHooks, _ := h.l.model.outbox(id)
 	hooks, err := h.l.Webhooks(context.Background(), id)
 	if diff := cmp.Diff(wantHooks, hooks, cmp.Transformer("nil", func(w []ledger.Webhook) string { return fmt.Sprint(w) })); err != nil || diff != "" {
-		return fmt.Errorf("webhooks, %w (-model +ledger):\n%s", err, diff)
+		return fmt.Errorf("webhooks, %v (-model +ledger):\n%s", err, diff)
 	}
 	return nil
 }

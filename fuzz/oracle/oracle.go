@@ -1,8 +1,8 @@
-// Package oracle judges intents a second time. It interprets the syntax tree of a policy anew for every intent, with
-// strings, maps, regular expressions and math/big, in the order of the documents and in their words: the sections
-// named in comments are those of docs/judging.md, "decisions" are the decisions that complete the specification, and
+// Package oracle is a second implementation of the policy language, for tests. It interprets the syntax tree of a policy anew
+// for every intent, with strings, maps, regular expressions and math/big, in the order of the documents and in their words:
+// the sections named in comments are those of docs/judging.md, "decisions" is docs/decisions.md, and
 // "choices" is docs/choices.md. It is slow and plain on purpose. The compiler and its machine must agree with it on
-// every policy and every intent, and where the two differ, one of them has read the documents wrongly.
+// every policy and every intent; where the two differ, one of them has read the documents wrongly.
 //
 // So that a mistake is not made twice, the package shares only the grammar and the table of codes with the service. It
 // decodes the body of a request, which the service's decoder must have accepted, and brings URLs, hosts, paths, commands,
@@ -14,7 +14,7 @@
 // first hold. Reservations are exact too: the plan of an intent that is ALLOWED or PENDING. So are Holds and Notes of
 // such an intent.
 //
-// Violations is what evaluation in file order gives. After its first element it is not a promise where a later rule
+// Violations is what evaluation in file order gives. Beyond its first element it is not exact where a later rule
 // reads what an earlier one refused: an intent whose token has no rule is not judged by its amount, one whose
 // effects on files are not credible is not judged by them, a rule that fails in several ways is listed once, with the
 // code of the first row of its table, and what a limit needs is not sought in evidence that was refused.

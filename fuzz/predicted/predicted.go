@@ -1,6 +1,6 @@
 // Package predicted holds decisions that readers predicted from the documents alone, before any of them was run: the
-// policy language is meant to be predictable by people who have never seen its code. What machine and oracle share is
-// invisible to the differential run, but not to such a reader.
+// policy language is meant to be predictable by people who have never seen its code. A fault that machine and oracle share
+// is invisible to the differential test, but not to such a reader.
 //
 // A file of testdata has a story a line, in JSON: a policy, and intents that share counters and holds, each with the
 // decision that is expected. Expectations that turned out to be misread were corrected, with the reason in `corrected`.

@@ -1,11 +1,12 @@
 package simulate
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
@@ -115,18 +116,23 @@ func (s keyState) step(o operation, said string) (next []keyState) {
 	return append(next, s.stepAt(o, said, max(o.at, o.until))...)
 }
 
+// taken are the answers of operations that are recorded, those of a key at its time. Refusals do not advance that.
+var taken = []string{"", "ALLOWED", "DENIED", "PENDING"}
+
 // stepAt does so at a time.
 func (s keyState) stepAt(o operation, said string, at int64) (next []keyState) {
 	if said == unknown {
 		without := s // it was not carried out, but may have been in force until it was lost
 		without.stopping = s.stopping || o.kind == revoke || o.kind == halt && o.stop
 		next = append(next, without)
-		for _, would := range []string{"", "ALLOWED", "DENIED", "PENDING"} {
+		for _, would := range taken {
 			next = append(next, s.stepAt(o, would, at)...)
 		}
 		return next
 	}
-	s.now = max(s.now, at)
+	if o.key != "" && slices.Contains(taken, said) {
+		s.now = max(s.now, at)
+	}
 	switch o.kind {
 	case authorize, authorizeHeld:
 		return s.decide(o, said)
@@ -218,25 +224,35 @@ func (s keyState) resolve(o operation, said string) []keyState {
 	return []keyState{s}
 }
 
-// model says to porcupine what a key does.
+// model is the model of a key: a state of it is the set of states that the key may be in. It stops in the middle of a step when the
+// search does, since what runs on keeps a world from settling.
 func model() porcupine.Model {
-	nondeterministic := porcupine.NondeterministicModel{
-		Init: func() []any { return []any{keyState{policy: -1}} },
-		Step: func(state, input, output any) (next []any) {
-			for _, s := range state.(keyState).step(input.(operation), output.(string)) {
-				next = append(next, s)
+	type set = map[keyState]struct{}
+	return porcupine.Model{
+		Init: func() any { return set{{policy: -1}: {}} },
+		StepContext: func(ctx context.Context, state, input, output any) (bool, any) {
+			next := set{}
+			for s := range state.(set) {
+				if ctx.Err() != nil {
+					return false, nil
+				}
+				for _, n := range s.step(input.(operation), output.(string)) {
+					next[n] = struct{}{}
+				}
 			}
-			return next
+			return len(next) > 0, next
 		},
-		Equal: func(a, b any) bool { return a.(keyState) == b.(keyState) },
-		Hash: func(state any) uint64 {
-			h := fnv.New64a()
-			fmt.Fprint(h, state)
-			return h.Sum64()
+		Equal: func(a, b any) bool { return maps.Equal(a.(set), b.(set)) },
+		Hash: func(state any) (sum uint64) {
+			for s := range state.(set) {
+				sum ^= maphash.Comparable(hashSeed, s)
+			}
+			return sum
 		},
 	}
-	return nondeterministic.ToModel()
 }
+
+var hashSeed = maphash.MakeSeed()
 
 // check returns which key's answers no order explains. What the operator says of the service concerns each key.
 func (a *answers) check(w *world) error {
@@ -301,7 +317,7 @@ func tokenID(token []byte) (string, error) {
 	return claims.ID, nil
 }
 
-// policyOf returns which of the agents' policies has a hash, -1 for none.
+// policyOf returns which of the agents' policies has a hash, -1 for none. A deployment without an answer may have taken effect.
 func (s *authorityScene) policyOf(hash string) int {
 	if policy, known := s.hashes[hash]; known && policy < agentPolicies {
 		return policy
@@ -314,15 +330,13 @@ func (s *authorityScene) check(w *world) error {
 	if err := s.answers.check(w); err != nil {
 		return err
 	}
-	for range 60 { // as long as deliveries are made again
+	most := w.kernel.steps + 2000 // 64 were the most in 400 worlds
+	for range 60 {                // as long as deliveries are made again
 		if w.checked.Undelivered() == 0 || w.problem() != nil {
 			return w.problem()
 		}
 		w.leap(2 * time.Hour)
-		for range 2000 {
-			if len(w.events) == 0 || !w.happen() {
-				break
-			}
+		for w.kernel.steps < most && len(w.events) > 0 && w.happen() { // until all have settled
 		}
 	}
 	return fmt.Errorf("%d deliveries wait, and every receiver takes them", w.checked.Undelivered())

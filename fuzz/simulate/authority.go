@@ -37,7 +37,8 @@ type materials struct {
 	verifier *attest.Verifier
 	operator ed25519.PrivateKey
 	public   string
-	policies []string // signed: those of the agent's key, and the wallet's
+	policies []string       // signed: those of the agent's key, and the wallet's
+	hashes   map[string]int // of the policies
 	writes   []*evm.Plan
 }
 
@@ -55,7 +56,7 @@ var material = sync.OnceValues(func() (*materials, error) {
 	}
 	defer os.RemoveAll(dir)
 	random := rand.NewChaCha8([32]byte{1})
-	m := &materials{}
+	m := &materials{hashes: map[string]int{}}
 	if m.signer, err = attest.LoadOrCreate(dir, random); err != nil {
 		return nil, err
 	}
@@ -74,7 +75,8 @@ var material = sync.OnceValues(func() (*materials, error) {
 		texts = append(texts, "version: 2.0.0\n\n## tool_calls\nallowed: bash, deploy.app\nrequire_approval: deploy.*\n\n"+
 			"## execution_limits\nmax_tool_calls_per_hour: "+strconv.Itoa(limit)+"\n")
 	}
-	for _, text := range append(texts, policy.Text) {
+	for i, text := range append(texts, policy.Text) {
+		m.hashes[grammar.PolicyHash([]byte(text))] = i
 		signed, err := grammar.Join([]byte(text), attest.SignPolicy(m.operator, []byte(text)))
 		if err != nil {
 			return nil, err
@@ -100,7 +102,6 @@ type authorityScene struct {
 	holds   []heldBy
 	made    int             // requests
 	issued  map[string]bool // ids of attestations
-	hashes  map[string]int  // of the policies
 	decider *decision.Decider
 	gateway *gateway.Gateway
 	hooked  int // receivers that a webhook was registered for
@@ -128,7 +129,7 @@ type token struct {
 }
 
 func newAuthorityScene(m *materials, k *kernel) *authorityScene {
-	s := &authorityScene{materials: m, net: &network{k: k, hosts: map[string]*host{}}, issued: map[string]bool{}, hashes: map[string]int{}}
+	s := &authorityScene{materials: m, net: &network{k: k, hosts: map[string]*host{}}, issued: map[string]bool{}}
 	s.node = s.net.add("node.example", s.execute)
 	for i := range 2 {
 		r := &receiver{scene: s, took: map[string]int{}}
@@ -250,10 +251,7 @@ func (s *authorityScene) key(a *agent) (*ledger.Key, *service.Failure) {
 func (s *authorityScene) deploy(a *agent, policy int) *service.Failure {
 	key, fault := s.key(a)
 	if fault == nil {
-		var view *policies.DeployView
-		if view, fault = s.decider.Deploy(context.Background(), key, object("warranty_md", s.policies[policy], "operator_public_key", s.public)); fault == nil {
-			s.hashes[view.PolicyHash] = policy
-		}
+		_, fault = s.decider.Deploy(context.Background(), key, object("warranty_md", s.policies[policy], "operator_public_key", s.public))
 	}
 	return fault
 }

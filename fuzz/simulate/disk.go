@@ -220,14 +220,6 @@ func (h *handle) LoadSnapshot() ([]byte, error) {
 	return h.snapshot, nil
 }
 
-// whole returns the groups up to the last that is whole, as a log that is read only.
-func (d *disk) whole() []stored {
-	if d.lost != nil {
-		return d.lost
-	}
-	return d.groups
-}
-
 // A copied log has some groups, and takes no more.
 type copied []stored
 

@@ -22,6 +22,10 @@ type kernel struct {
 	history []string
 	ready   []metrics.Sample
 
+	slice       time.Time // when the slice of the real time began, in which the main goroutine runs
+	settled     int       // lines that the history had when everything was settled last
+	interrupted int       // lines that it had before the runtime may have interrupted a goroutine; -1: it never has
+
 	mu      sync.Mutex
 	events  []*event // what may happen next
 	timers  []*timer // in the order of their ends
@@ -43,19 +47,37 @@ var began = time.Date(2026, 11, 25, 10, 58, 0, 0, time.UTC)
 
 func newKernel(seed uint64) *kernel {
 	return &kernel{
-		rand:  rand.New(rand.NewPCG(seed, 0x5eed)),
-		ready: []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}},
+		rand:        rand.New(rand.NewPCG(seed, 0x5eed)),
+		ready:       []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}},
+		interrupted: -1, slice: time.Now(),
 	}
 }
 
+// uninterrupted is how long a goroutine, and those that it wakes one after the other, run before the runtime interrupts them.
+const uninterrupted = 10 * time.Millisecond
+
 // settle returns when no goroutine can run.
+//
+// The runtime interrupts goroutines by the real time, and has them go on after the others that can run. On a machine with much else to
+// do that changes their order, which is noted: up to there, the history is the only one of the seed.
 func (k *kernel) settle() {
 	for {
 		runtime.Gosched()
 		if metrics.Read(k.ready); k.ready[0].Value.Uint64() == 0 {
-			return
+			break
 		}
 	}
+	if k.interrupted < 0 && time.Since(k.slice) >= uninterrupted {
+		k.interrupted = k.settled
+	}
+	k.settled = len(k.history)
+	k.slice = time.Now()
+}
+
+// anew begins a slice of the real time, after the main goroutine has computed for long and before others run.
+func (k *kernel) anew() {
+	runtime.Gosched()
+	k.slice = time.Now()
 }
 
 // note adds a line to the history.
@@ -99,6 +121,7 @@ func (k *kernel) pick() *event {
 // happen has the next event happen, or time pass where there is none, and reports false where nothing can happen.
 func (k *kernel) happen() bool {
 	k.steps++
+	k.anew()
 	if e := k.pick(); e != nil {
 		k.note("%s", e.name)
 		e.run()
@@ -129,6 +152,7 @@ func (k *kernel) pass() bool {
 // leap has some time pass at once, as for a machine that sleeps: each timer that ends meanwhile ends once it is over.
 func (k *kernel) leap(d time.Duration) {
 	k.steps++
+	k.anew()
 	k.mu.Lock()
 	k.elapsed += d
 	due := 0

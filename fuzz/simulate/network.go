@@ -57,7 +57,7 @@ func (n *network) calls(l *life, now func() time.Time) system.Calls {
 	}
 }
 
-// dial connects, which takes a step, or as long as ctx lasts where the host is parted.
+// dial connects, which takes one step. To a host behind a partition it waits until ctx ends.
 func (n *network) dial(ctx context.Context, l *life, address string) (net.Conn, error) {
 	name, _, err := net.SplitHostPort(address)
 	if err != nil {

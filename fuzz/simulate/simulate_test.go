@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"crypto/sha256"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -31,6 +30,8 @@ type result struct {
 	err     error
 	steps   int
 	history []string
+
+	interrupted int // of the history's lines, so many are sure to come again; -1: all
 }
 
 func simulate(seed uint64, steps int, reached map[string]int) result {
@@ -41,7 +42,15 @@ func simulate(seed uint64, steps int, reached map[string]int) result {
 	w := newWorld(seed, true, reached)
 	w.scene = w.sceneOf(m)
 	err = w.run(steps)
-	return result{err, w.steps, w.history}
+	return result{err, w.steps, w.history, w.interrupted}
+}
+
+// doubt says from where on the history may not come again.
+func (r result) doubt() string {
+	if r.interrupted < 0 {
+		return ""
+	}
+	return fmt.Sprintf("\nThe machine was busy: after line %d of the history, goroutines may have run in an order that does not come again.", r.interrupted)
 }
 
 // TestSimulate simulates fresh worlds.
@@ -51,7 +60,7 @@ func TestSimulate(t *testing.T) {
 		r := simulate(*only, *steps, map[string]int{})
 		t.Logf("%s", strings.Join(r.history, "\n"))
 		if r.err != nil {
-			t.Fatalf("the simulator finds: %v", r.err)
+			t.Fatalf("the simulator finds: %v%s", r.err, r.doubt())
 		}
 		return
 	}
@@ -60,7 +69,7 @@ func TestSimulate(t *testing.T) {
 		seed := from.Uint64()
 		r := simulate(seed, *steps, reached)
 		if all += r.steps; r.err != nil {
-			t.Fatalf("\n%s\nworld %d, the simulator finds: %v\nrun it again: make simulate SEED=%d STEPS=%d", strings.Join(r.history, "\n"), n, r.err, seed, *steps)
+			t.Fatalf("\n%s\nworld %d, the simulator finds: %v\nrun it again: make simulate SEED=%d STEPS=%d%s", strings.Join(r.history, "\n"), n, r.err, seed, *steps, r.doubt())
 		}
 		if n%16 == 15 {
 			collect()
@@ -77,18 +86,44 @@ func collect() {
 	}
 }
 
-// TestDeterministic holds that a seed leads to the same history again, byte for byte.
+// TestDeterministic holds that a seed leads to the same history again, line by line, unless the runtime may have interrupted a
+// goroutine before: then the world is simulated again. That is rare also on a busy machine, so that many such worlds are a failure.
 func TestDeterministic(t *testing.T) {
 	defer one()()
 	from := rand.New(rand.NewPCG(uint64(seed.Value(t)), 2))
-	for n := range max(*seeds/10, 1) {
+	worlds, tries, sure := max(*seeds/10, 1), 0, 0
+	for n := range worlds {
 		seed := from.Uint64()
-		first, again := simulate(seed, *steps, map[string]int{}), simulate(seed, *steps, map[string]int{})
-		if a, b := strings.Join(first.history, "\n"), strings.Join(again.history, "\n"); a != b {
-			t.Fatalf("world %d, seed %d: %x, then %x\n%s", n, seed, sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b)), difference(first.history, again.history))
+		for try := 1; ; try++ {
+			first, again := simulate(seed, *steps, map[string]int{}), simulate(seed, *steps, map[string]int{})
+			same := common(first.history, again.history)
+			if same < 0 {
+				if first.interrupted < 0 && again.interrupted < 0 {
+					sure++
+				}
+				break
+			}
+			busy := same >= first.interrupted && first.interrupted >= 0 || same >= again.interrupted && again.interrupted >= 0
+			if tries++; !busy || tries > 5+worlds/10 {
+				t.Fatalf("world %d, seed %d, try %d, of all again %d: it has two histories\n%s", n, seed, try, tries, difference(first.history, again.history))
+			}
 		}
 		collect()
 	}
+	t.Logf("%d worlds twice, %d of them without any interruption, and %d times again because the machine was busy", worlds, sure, tries)
+}
+
+// common returns how many lines two histories have in common; -1: all.
+func common(a, b []string) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	if len(a) != len(b) {
+		return min(len(a), len(b))
+	}
+	return -1
 }
 
 // TestEveryCall has each call of the disk fail, of an hour in which nothing else does.
@@ -122,11 +157,9 @@ func TestEveryCall(t *testing.T) {
 	}
 }
 
+// difference returns what two histories have in common last, and how they go on.
 func difference(a, b []string) string {
-	for i := range a {
-		if i >= len(b) || a[i] != b[i] {
-			return fmt.Sprintf("after\n%s\nfirst:\n%s\nagain:\n%s", strings.Join(a[max(i-5, 0):i], "\n"), strings.Join(a[i:min(i+5, len(a))], "\n"), strings.Join(b[min(i, len(b)):min(i+5, len(b))], "\n"))
-		}
-	}
-	return "the second is longer"
+	i := common(a, b)
+	after := func(h []string) string { return strings.Join(h[i:min(i+5, len(h))], "\n") }
+	return fmt.Sprintf("after\n%s\nfirst:\n%s\nagain:\n%s", strings.Join(a[max(i-5, 0):i], "\n"), after(a), after(b))
 }

@@ -160,6 +160,7 @@ func (w *world) groups() int {
 func (w *world) start(name string, call func(l *life)) {
 	l := w.life
 	w.active++
+	w.anew()
 	l.goes(name)(func() {
 		defer w.done(l)
 		if !l.over {
@@ -268,6 +269,7 @@ func (w *world) fault() {
 
 // end ends the life of the service, as if the power was cut.
 func (w *world) end() {
+	w.anew()
 	w.checked.Crashed()
 	l, store := w.life, w.ledger
 	l.end(func() {

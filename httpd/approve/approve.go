@@ -1,5 +1,5 @@
-// Package approve is the pages on which people decide holds with a passkey: enrolment, signing in, the holds that wait, and one hold with all that it is
-// about (specification, "Approvals").
+// Package approve has the web pages on which people decide holds with a passkey: enrolment, signing in, the holds that wait, and one hold with everything
+// that it is about (specification, "Approvals"). Who may decide, and the decision itself, are in package runtime/approvals.
 //
 // It promises that no page decides anything without a passkey's signature over what the page shows, that there is no way to decide two holds at once, and
 // that what an agent chose reaches a page as text only. It knows no HTTP library: httpd carries requests and answers.

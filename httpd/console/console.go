@@ -1,5 +1,5 @@
-// Package console is the read-only console of an API key's holder, and that of the operator, who chooses among all keys:
-// pages of HTML, which need no JavaScript, that show a key's events, holds, usage, policy and webhooks.
+// Package console has the read-only consoles of an API key's holder and of the operator, who chooses among all keys. Their
+// pages are HTML, need no JavaScript, and show a key's events, holds, usage, policy and webhooks.
 //
 // It promises that a page of a holder shows the records of the session's own key alone, that no page changes anything but the session,
 // that a session ends with its key at the next request, and that what an agent chose reaches a page as text only. It knows

@@ -16,7 +16,7 @@
 //   - Logs (log.go): clients that fill the log, or put secrets into it, with malformed requests. [Logger] drops what fasthttp
 //     reports about single connections.
 //   - Slots (slots.go): clients that open connections until the process has no files left. [Slots] bounds connections in all and by
-//     source, and closes the one that is idle longest for a new one.
+//     source, and closes the longest idle one to make room for a new one.
 //   - TLS (tls.go): clients that speak plain HTTP to an address with TLS. [NewTLSListener] tells them so; [Secure] says which
 //     connections have TLS.
 //   - Retries (retry.go): a listener that ends because no file is left. [NewRetryingListener] waits instead.

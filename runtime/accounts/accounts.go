@@ -1,5 +1,5 @@
-// Package accounts is the API keys of a service: it registers and authenticates them, and knows the plan, the use, the webhooks
-// and the deployments of each.
+// Package accounts manages the API keys of a service: it registers, authenticates, rotates, suspends and revokes them, and knows the
+// plan, the usage, the webhooks and the deployments of each.
 package accounts
 
 import (

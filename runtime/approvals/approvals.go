@@ -1,8 +1,9 @@
-// Package approvals has people decide holds with a passkey: who may (approvers, whom the operator confirms with a signature), how a passkey comes to be
-// known (enrolment), and the decision, which the passkey signs over all that it is about (specification, "Approvals").
+// Package approvals lets people decide holds with a passkey: who may (approvers, whom the operator confirms with a signature), how a passkey is
+// registered (enrolment), and the decision, in which the passkey signs everything that it is about (specification, "Approvals"). Package httpd/approve has
+// the web pages.
 //
-// It promises that an API key decides nothing, that a decision is of a passkey which the operator has confirmed and which may decide that very hold at
-// the moment of its record, that the person was verified by the device, and that a signature decides one hold once.
+// It promises that no hold is decided by an API key; that each decision is signed by a passkey which the operator has confirmed, and which may decide
+// that very hold when the decision is recorded; that the device verified the person; and that a signature decides one hold, once.
 package approvals
 
 import (

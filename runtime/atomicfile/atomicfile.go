@@ -1,5 +1,5 @@
-// Package atomicfile writes files that are there whole or not at all, also after a crash: it writes a file beside the one that is
-// meant, syncs it, gives it its name, and syncs the folder. Its errors do not name the file; the caller does.
+// Package atomicfile writes files that are there whole or not at all, also after a crash: it writes a temporary file beside the
+// target, syncs it, renames it, and syncs the folder. Its errors do not name the file; the caller does.
 package atomicfile
 
 import (

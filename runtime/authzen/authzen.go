@@ -1,5 +1,5 @@
-// Package authzen reads requests of the AuthZEN Authorization API 1.0 (OpenID Foundation) and makes of each evaluation the
-// request for a decision that it stands for.
+// Package authzen reads requests of the AuthZEN Authorization API 1.0 (OpenID Foundation) and translates each evaluation into a
+// request for a decision.
 //
 // The action's name becomes the intent's action, and the subject's id the agent id, which grants nothing. Subject, action and
 // resource are below `metadata.authzen`, where rules of `## custom` see them, and a resource of type `url`, `path`, `command` or
@@ -146,8 +146,8 @@ func read(body []byte, into any) error {
 // fields are the fields that resources of some types fill.
 var fields = map[string]string{"url": "url", "path": "path", "command": "command", "address": "targetAddress"}
 
-// Body returns the body of the request for a decision that the evaluation stands for (specification, "AuthZEN"), or what
-// it lacks. Its txCommit is the SHA-256 of the member intent in the form of RFC 8785.
+// Body returns the body of the request for a decision that an evaluation becomes (specification, "AuthZEN"), or an error that names
+// a missing part. Its txCommit is the SHA-256 of the member intent in the form of RFC 8785.
 func (e *Evaluation) Body() ([]byte, error) {
 	if err := e.check(); err != nil {
 		return nil, err

@@ -1,8 +1,8 @@
 // Package budget bounds how much memory of one kind is held at once: in all, and for one source.
 //
 // A [Budget] counts bytes. They are taken before the memory is allocated and given back when its use ends, so that the
-// bound holds at every moment, and not on average. What exceeds it is refused at once ([Budget.Take]) or waits
-// ([Budget.Wait]).
+// bound holds at every moment, and not on average. A caller for whom nothing is left is refused at once ([Budget.Take]) or
+// waits ([Budget.Wait]).
 package budget
 
 import (

@@ -1,5 +1,5 @@
-// Package clock tells the time to everything that needs it. It is the one place that reads the machine's clock, and says when
-// that cannot be relied on.
+// Package clock is the only place that reads the machine's clock: everything that needs the time gets it from here. It also
+// detects when the clock cannot be relied on.
 package clock
 
 import (

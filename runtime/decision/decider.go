@@ -1,8 +1,8 @@
-// Package decision takes every intent the one way through decoder, machine and ledger to an answer, by the policy that governs
-// its API key. It puts together what the API does without HTTP: accounts, policies, holds, events and decisions.
+// Package decision decides intents: it takes each one through decoder, machine and ledger to an answer, by the policy that governs
+// its API key. It puts together what the API does, without HTTP: accounts, policies, holds, events and decisions.
 //
-// It promises that nothing is answered before its record is durable, that an attestation is issued for no other
-// decision than an ALLOWED that the ledger has carried out, and that whatever fails on the way ends in a refusal.
+// It promises that nothing is answered before its record is durable, that an attestation is issued only for an ALLOWED that the
+// ledger has carried out, and that any failure on the way ends in a refusal.
 package decision
 
 import (

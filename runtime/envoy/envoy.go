@@ -1,13 +1,12 @@
-// Package envoy reads the requests of Envoy's external authorization over HTTP, and makes of each the request for a decision that
-// it stands for.
+// Package envoy reads the requests of Envoy's external authorization over HTTP, and translates each into a request for a decision.
 //
-// Envoy repeats the method, the host and the path of the request that it holds back, the path after a prefix of its configuration.
-// The prefix ends in the scheme, /envoy/http or /envoy/https, because it comes from the operator and the header X-Forwarded-Proto
-// from anybody. Of all this becomes an intent with the action `http`.
+// Envoy repeats the method, the host and the path of the request that it holds back, and puts a prefix from its configuration before
+// the path. The prefix ends in the scheme, /envoy/http or /envoy/https: it comes from the operator, whereas any client can send
+// the header X-Forwarded-Proto. All this becomes an intent with the action `http`.
 //
-// The rules must judge the path that the upstream sees, which may decode or clean it in its own way. So a path is judged only if all
-// ways lead to itself: it has its normal form as it is, without dot segments, empty segments, parameters of dot segments, escaped
-// slashes, or escapes of escapes. Every other one is refused.
+// The rules must judge the path that the upstream sees, which may decode or clean it in its own way. So a path is judged only if
+// no way changes it: it is in its normal form already, without dot segments, empty segments, parameters of dot segments, escaped
+// slashes, or escapes of escapes. Every other path is refused.
 package envoy
 
 import (

@@ -1,8 +1,8 @@
 // Package eventjson is the one JSON form of an event: as `GET /v1/events` lists it, as a webhook carries it, and as the
 // operator's commands print it.
 //
-// It promises to show an event to readers of the key's events, and nothing else than what the record holds: no
-// counters, whose units are the policy's, and no intents, which a hold's owner reads there.
+// It promises to show readers of a key's events only what the record contains, except for counters, whose units only the
+// policy knows, and intents, which a hold's owner reads at the hold.
 package eventjson
 
 import (

@@ -1,4 +1,4 @@
-// Package events shows a key's holder and the operator what the log has of it: pages of events, the latest ones, counts of
+// Package events reads the event log for a key's holder and for the operator: pages of events, the latest ones, counts of
 // decisions, checkpoints, and the bundle that proves one event.
 package events
 

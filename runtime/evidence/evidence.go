@@ -1,7 +1,7 @@
 // Package evidence makes bundles that prove one event without the service and its data: the event's record in the groups of the log that
 // lead to a signed checkpoint, the policy that judged, the operator's decision about its hold, and the keys to verify all of it.
 //
-// It promises that a bundle whose parts do not belong together does not verify. Who the keys belong to no bundle can prove: compare
+// It promises that a bundle whose parts do not belong together does not verify. A bundle cannot prove whose its keys are: compare
 // them with those that the service publishes.
 package evidence
 

@@ -1,5 +1,5 @@
-// Package holds is the intents that wait for a person's decision: reading them, waiting for them, and the decision itself, which
-// the operator signs.
+// Package holds has the holds, which are intents that wait for a person's decision: reading them, waiting for them, and resolving
+// them by the operator's signature. Decisions by passkey are in package approvals.
 package holds
 
 import (

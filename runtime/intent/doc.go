@@ -67,8 +67,8 @@
 // # Forms
 //
 // A slot that is named by the path of a rule gives the normal form of what is there (package slot), an object where it
-// has none. Some forms need what the policy says of tokens, so that a Binding has them. Behind EachPrefix a path walks
-// through lists of objects, and behind SentPrefix it gives texts as they were sent, where those are others.
+// has none. Some forms need what the policy says of tokens, so that a Binding has them. After EachPrefix a path walks
+// through lists of objects, and after SentPrefix it gives texts as they were sent, where those differ.
 //
 // # Evidence
 //

@@ -1,4 +1,4 @@
-// Package ledger is what the service knows for sure: which API keys exist, how far every limit's counter has
+// Package ledger defines the durable state of the service: which API keys exist, how far every limit's counter has
 // come, which holds are open, how much was used, and one record of every decision.
 //
 // The ledger is a log. A caller makes a [Plan] (what to check, what to advance, what to record for each way it
@@ -6,20 +6,21 @@
 // records which; the [Ticket] names the [Outcome] at once and waits, on demand, until the record is durable.
 // Nothing may be answered to a client before [Ticket.Wait] has returned nil.
 //
-// This package holds the types and the interface. The meaning of a plan is in ledger/state, a pure package that
+// This package has the types and the interface. The meaning of a plan is in ledger/state, a pure package that
 // every ledger shares; ledger/commit turns steps into durable groups; ledger/pebble and ledger/memory keep the
-// groups; ledger/ledgertest is the conformance suite that each of them passes.
+// groups; fuzz/ledgertest/suite is the conformance suite that each of them passes.
 //
 // What every ledger promises:
 //
 //   - All counters of one plan are checked and advanced in one step. A plan refused by any of them advances none.
 //   - A limit is never exceeded under any concurrency, and a counter never falls below what was acknowledged.
-//   - Time never runs backwards for a key, but where an operator says so by SetClock: a step's now is the larger of the plan's time and the key's last now.
+//   - Time never runs backwards for a key, except where an operator says so by SetClock: a step's now is the larger of the plan's
+//     time and the key's last now.
 //   - What was acknowledged survives a crash. What was not is unknown: it may or may not be there afterwards.
 //   - Reads that others act on wait until what they show is durable.
 //   - An attestation and an activation are used up once, by whichever key, also across restarts.
-//   - What a webhook asked to be told is delivered at least once, and nothing before it is durable, unless the outbox of
-//     its key was full, which is counted.
+//   - An event that a webhook subscribes to is delivered at least once, and not before it is durable. If the outbox of its
+//     key was full, it is not delivered, and that is counted.
 //   - After a failed write everything is refused until the ledger has been opened again.
 package ledger
 

@@ -1,4 +1,4 @@
-// Package mail sends short e-mails by an SMTP server of the operator's, over TLS.
+// Package mail sends short e-mails through the operator's SMTP server, over TLS.
 package mail
 
 import (

@@ -1,8 +1,8 @@
 // Package metrics counts what the service does, for Prometheus to read. It is the only importer of Prometheus'
-// libraries.
+// client library.
 //
 // It promises to be cheap where decisions are made: every counter is made beforehand, counting is an atomic addition
-// without memory of its own, and nothing that clients choose becomes a label. A nil *Metrics counts nothing, so that
+// without allocation, and nothing that clients choose becomes a label. A nil *Metrics counts nothing, so that
 // callers count without asking whether metrics are read.
 package metrics
 

@@ -1,9 +1,9 @@
 // Package otlp sends the ledger's events to an OpenTelemetry collector, as log records over OTLP/HTTP (OpenTelemetry Protocol
 // 1.x, "OTLP/HTTP", binary form).
 //
-// It promises that each event that becomes durable while it is switched on reaches the collector at least once, in the order
-// of the log, unless the collector refuses it for good: how far it has come is kept, and a collector that is away only makes
-// it wait. It has one request under way at a time, so that a slow collector takes no memory.
+// It promises that each event that becomes durable while the export is switched on reaches the collector at least once, in the
+// order of the log, unless the collector refuses it for good: the export keeps its place in the log, and waits while the
+// collector is away. It has one request under way at a time, so that a slow collector takes no memory.
 package otlp
 
 import (

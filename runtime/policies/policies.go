@@ -1,6 +1,7 @@
 // Package policies has the policies that govern the keys of a service: it compiles and deploys them, puts activations and
-// replacements in force, pins tools of MCP servers, and keeps programs loaded within a budget of memory. A policy that a
-// request is judged by stays in memory until that request is answered.
+// replacements in force, pins tools of MCP servers, takes keys and their policies over from production into the test environment
+// (mirror.go), and keeps programs loaded within a budget of memory. A policy that a request is judged by stays in memory until
+// that request is answered.
 package policies
 
 import (

@@ -1,6 +1,6 @@
-// Package retention drops old groups of the event log: it exports the groups into a folder of the operator's, and has the ledger drop
-// them behind a signed retention checkpoint. Package ledger/commit does the dropping; this package has the exported files, the
-// signatures, and the decision when.
+// Package retention drops old groups of the event log: it exports the groups into a folder of the operator's, signs a retention
+// checkpoint, and then has the ledger drop them. Package ledger/commit does the dropping; this package has the exported files,
+// the signatures, and the decision when.
 package retention
 
 import (

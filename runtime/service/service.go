@@ -1,5 +1,5 @@
-// Package service is what all that answers requests shares: the ledger, who signs, clock, randomness and log, and the answers
-// to what is not decided.
+// Package service has what the packages that answer requests share (accounts, policies, holds, events, decision): ledger, signer,
+// clock, randomness and log, and the answers that are not decisions.
 package service
 
 import (

@@ -1,5 +1,5 @@
-// Package shims says which trusted shims there are, and judges the activation that a deployment brings: a shim's consent to
-// enforce the resource profiles of a policy.
+// Package shims reads the list of trusted shims, and verifies the activation that comes with a deployment: a shim's signed consent
+// to enforce the resource profiles of a policy.
 package shims
 
 import (

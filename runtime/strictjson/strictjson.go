@@ -1,6 +1,6 @@
 // Package strictjson reads JSON objects strictly: a repeated or unknown name, a name in another case, a wrong type, null, bytes
-// that are not UTF-8, half a surrogate pair and trailing data are refused, and what is wrong is said with the name of the member
-// (decisions, section 3).
+// that are not UTF-8, half a surrogate pair and trailing data are refused, with an error that names the member (decisions,
+// section 3). Bodies of requests for decisions are read by package intent.
 package strictjson
 
 import (

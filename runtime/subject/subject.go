@@ -1,7 +1,7 @@
-// Package subject is what an event says that a decision was about: the amount, who gets it, the host, the file, the command.
+// Package subject describes what a decision was about, for its event: the amount, who gets it, the host, the file, the command.
 //
-// It promises one table of fields, by which the record, the API and the documents have them, and that a subject within its
-// bounds is a few hundred bytes however large the request was.
+// It has one table of fields, which the record, the API and the documents follow. A subject within its bounds takes a few hundred
+// bytes, however large the request was.
 package subject
 
 import (

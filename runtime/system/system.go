@@ -1,5 +1,6 @@
-// Package system names what packages with state or secrets take from the machine. The service makes one [Calls] and hands it to
-// them; a test or a simulator makes another one. tidy_test.go forbids them to reach the machine in other ways.
+// Package system is the only way in which packages with state or secrets reach the machine: clock, timers, randomness, connections,
+// names and goroutines. The service makes one [Calls] and hands it to them; a test or a simulator makes another one. tidy_test.go
+// forbids these packages to reach the machine in other ways.
 package system
 
 import (

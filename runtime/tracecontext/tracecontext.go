@@ -1,7 +1,7 @@
 // Package tracecontext reads the header traceparent (W3C Trace Context, section 3.2), by which a request says to which trace
 // it belongs.
 //
-// It promises that what it has passed is as long as Length says, and in the form of version 00.
+// It promises that a header which it accepts is in the form of version 00, and of the length of that form.
 package tracecontext
 
 import (

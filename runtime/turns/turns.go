@@ -1,5 +1,5 @@
-// Package turns bounds work that takes long: of a key it is done one piece after the other, and of all keys few pieces at once. A
-// Watch counts and logs how such a bound is used.
+// Package turns limits the concurrency of slow work: one piece at a time for a key, and a few at a time for all keys. A Watch
+// counts and logs how such a bound is used.
 package turns
 
 import (

@@ -1,5 +1,6 @@
-// Package errcode is the one table of the error codes on the wire: what each means and which HTTP status carries
-// it. Everything that answers, compiles or documents a code takes it from here.
+// Package errcode is the table of the error codes in answers (SVC_…): what each means and which HTTP status carries
+// it. Everything that answers, compiles or documents such a code takes it from here. The codes of findings about a policy
+// (E…, W…) are in packages grammar and compiler/codes.
 package errcode
 
 // Code is a machine-readable code as the field error_code carries it.

@@ -1,5 +1,6 @@
-// Package slot is the one table of what programs read of a request: fields, with their place, type, bound and form; values
-// that the service derives from them; and the chains and methods that a request can name. Decoder and compiler read it.
+// Package slot is the table of what programs read from a request: fields, with their place, type, bound and form; values
+// that the service derives from them; and the chains and methods that a request can name. Decoder and compiler read it, so a
+// new field of requests is a row here (field.go).
 package slot
 
 import (

@@ -1,5 +1,5 @@
-// Package backup has the commands that copy the record of a service while it runs, and make the data of a service from such a copy
-// (specification, "Backup").
+// Package backup has the commands that copy the event log of a service while it runs, and make the data folder of a service from
+// such a copy (specification, "Backup").
 package backup
 
 // Commands are the commands. Their doc texts are the help.

@@ -1,4 +1,4 @@
-// Package bench has the commands that load a running service and compare what came of it.
+// Package bench has the commands that load a running service and compare the results of such runs.
 package bench
 
 import (
@@ -129,7 +129,7 @@ func notLoopback(host string) error {
 func (c *runCommand) connect(address string, kinds []*kind) (clients []*load.Client, err error) {
 	for i := range max(c.Connections, len(kinds)) {
 		k := kinds[i%len(kinds)]
-		one, err := load.Dial(address, k.shot)
+		one, err := load.Dial(address, nil, k.shot)
 		if err != nil {
 			return clients, cli.Fail("%v", err)
 		}

@@ -33,24 +33,32 @@ type Commands struct {
 
 type conformCommand struct {
 	Run    runCommand    `cmd:"" default:"withargs" help:"Send generated policies and requests to a service, and hold every answer to the oracle."`
+	Verify verifyCommand `cmd:"" help:"Check a signed report, and run a part of it again."`
 	Export exportCommand `cmd:"" help:"Write vectors: policies, requests, and the decisions that are expected of them."`
 	Shim   shimCommand   `cmd:"" help:"Make the key of a trusted shim, and the file by which a service trusts it."`
 }
 
+// serviceFlags say which service is under test, and where keys come from.
+type serviceFlags struct {
+	URL         string `name:"url" help:"Address of the service." placeholder:"URL"`
+	Workers     int    `help:"How many policies are tried at once." default:"8" placeholder:"N"`
+	Admin       string `help:"Make API keys by the admin socket of a service that runs here." placeholder:"SOCKET"`
+	KeyFile     string `name:"key-file" help:"File of fresh API keys, one a line; shim after one says that it is a trusted shim's." placeholder:"FILE"`
+	OperatorKey string `name:"operator-key" help:"File of the operator's private key, for a service that is self-hosted." placeholder:"FILE"`
+	ShimKey     string `name:"shim-key" help:"File of the trusted shim's private key that conform shim has made." placeholder:"FILE"`
+}
+
 type runCommand struct {
-	URL           string        `name:"url" help:"Address of the service." placeholder:"URL"`
+	serviceFlags
 	Seed          int64         `help:"Seed of the first policy; 0: a random one, which the report names." placeholder:"N"`
 	Cases         int           `help:"How many requests to hold to the oracle." default:"10000" placeholder:"N"`
 	Level         []string      `help:"Levels: Core, Limits, Holds, Attestation, Gateway, Client." enum:"Core,Limits,Holds,Attestation,Gateway,Client" default:"Core,Limits,Holds,Attestation" placeholder:"LEVEL,..."`
-	Workers       int           `help:"How many policies are tried at once." default:"8" placeholder:"N"`
-	Admin         string        `help:"Make API keys by the admin socket of a service that runs here." placeholder:"SOCKET"`
-	KeyFile       string        `name:"key-file" help:"File of fresh API keys, one a line; shim after one says that it is a trusted shim's." placeholder:"FILE"`
-	OperatorKey   string        `name:"operator-key" help:"File of the operator's private key, for a service that is self-hosted." placeholder:"FILE"`
-	ShimKey       string        `name:"shim-key" help:"File of the trusted shim's private key that conform shim has made." placeholder:"FILE"`
 	Upstream      string        `help:"Listen here as the node of chain 1, for the level Gateway." placeholder:"HOST:PORT"`
 	Client        string        `help:"Command line of a hook adapter for Claude Code, for the level Client." placeholder:"COMMAND"`
 	Format        string        `help:"Form of the report: text, json, junit." enum:"text,json,junit" default:"text" placeholder:"FORM"`
 	Output        string        `short:"o" help:"Write the report to a file." placeholder:"FILE"`
+	Report        string        `help:"Write a signed report to a file, for conform verify. Each policy takes fresh keys." placeholder:"FILE"`
+	Key           string        `help:"File of the private key that signs it, as bailiff keygen makes one." placeholder:"FILE"`
 	AgainstMutant string        `name:"against-mutant" help:"Falsify answers, to see that the kit notices: the name of a mutant, or all." placeholder:"NAME"`
 	Timeout       time.Duration `help:"Give up after this time; 0: never." placeholder:"DURATION"`
 	cli.ProgressFlag
@@ -82,6 +90,11 @@ func (c *runCommand) Run(std cli.Streams) error {
 	if c.AgainstMutant != "" {
 		return c.mutants(ctx, std, config)
 	}
+	signer, err := c.signer()
+	if err != nil {
+		return err
+	}
+	config.Blocks = signer != nil
 	progress := c.Start(std, "conform")
 	config.Progress = func(cases int) { progress.Reached("%d of %d cases", cases, c.Cases) }
 	report, err := conform.Run(ctx, *config)
@@ -91,6 +104,11 @@ func (c *runCommand) Run(std cli.Streams) error {
 	if err := c.write(std, report); err != nil {
 		return err
 	}
+	if signer != nil {
+		if err := c.sign(signer, report); err != nil {
+			return err
+		}
+	}
 	if !report.Conforms() {
 		return cli.ExitWith(cli.ExitFailed)
 	}
@@ -98,10 +116,14 @@ func (c *runCommand) Run(std cli.Streams) error {
 }
 
 func (c *runCommand) config() (*conform.Config, error) {
-	config := &conform.Config{URL: c.URL, Seed: c.Seed, Cases: c.Cases, Workers: c.Workers, Upstream: c.Upstream, Client: strings.Fields(c.Client), Flags: c.flags()}
 	if c.URL == "" && !slices.Equal(c.Level, []string{string(conform.Client)}) {
-		return nil, cli.Usage("give the address of a service: --url http://127.0.0.1:8787")
+		return nil, errNoURL
 	}
+	config, err := c.serviceFlags.config()
+	if err != nil {
+		return nil, err
+	}
+	config.Seed, config.Cases, config.Upstream, config.Client, config.Flags = c.Seed, c.Cases, c.Upstream, strings.Fields(c.Client), c.flags()
 	if config.Seed == 0 {
 		var seed [4]byte
 		_, _ = rand.Read(seed[:]) // never fails
@@ -110,6 +132,14 @@ func (c *runCommand) config() (*conform.Config, error) {
 	for _, level := range c.Level {
 		config.Levels = append(config.Levels, conform.Level(level))
 	}
+	return config, nil
+}
+
+var errNoURL = cli.Usage("give the address of a service: --url http://127.0.0.1:8787")
+
+// config is the part of a configuration that is about the service.
+func (c *serviceFlags) config() (*conform.Config, error) {
+	config := &conform.Config{URL: c.URL, Workers: c.Workers}
 	var err error
 	if config.Keys, err = c.keys(); err != nil {
 		return nil, err
@@ -154,7 +184,7 @@ func readKey(path string) (ed25519.PrivateKey, error) {
 var scopes = []string{"authorize", "warranty:deploy"}
 
 // keys says where API keys come from.
-func (c *runCommand) keys() (conform.KeySource, error) {
+func (c *serviceFlags) keys() (conform.KeySource, error) {
 	switch {
 	case c.Admin != "" && c.KeyFile != "":
 		return nil, cli.Usage("give --admin or --key-file, not both")

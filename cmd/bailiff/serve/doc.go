@@ -1,2 +1,3 @@
-// Package serve runs the service: it makes its parts of the settings, opens its listeners, reloads, and closes in order.
+// Package serve runs the service: it builds the parts of the service from the settings, opens the listeners, reloads, and shuts
+// down in order. It decides nothing: package runtime/decision does, and httpd answers over HTTP.
 package serve

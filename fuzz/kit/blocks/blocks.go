@@ -1,4 +1,4 @@
-// Package blocks reads the code blocks of documents, which tests compile, run or ask for.
+// Package blocks reads the code blocks of documents, so that tests can compile them, run them, or send them as requests.
 package blocks
 
 import (

@@ -1,4 +1,4 @@
-// Package debian lets programs of Debian take part in tests: browsers, proxies, shells, monitoring.
+// Package debian lets programs from Debian's packages take part in tests: browsers, proxies, shells, monitoring.
 package debian
 
 import (

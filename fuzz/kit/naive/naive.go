@@ -1,5 +1,4 @@
-// Package naive says what looking for a text in a text means, as simply as can be. Tests of what makes matching fast compare with
-// it.
+// Package naive looks for a text in a text in the simplest way. Tests of the fast ways compare with it.
 package naive
 
 import (

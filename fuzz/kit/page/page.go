@@ -1,4 +1,4 @@
-// Package page holds generated parts of documentation to what tests make of them.
+// Package page compares the generated parts of a document with what a test generates, and rewrites them on request.
 package page
 
 import (

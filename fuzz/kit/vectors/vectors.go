@@ -1,4 +1,5 @@
-// Package vectors holds the public test vectors that tests of several packages read: testdata/README.md says whose they are.
+// Package vectors has the public test vectors that tests of several packages read; testdata/README.md says whose they are.
+// Bailiff's own conformance vectors are made by fuzz/conform/vectors.
 package vectors
 
 import (

@@ -1,5 +1,5 @@
-// Package suite is the one conformance suite that every ledger passes: what a plan may come to, what is read back, what survives,
-// and how much of it holds under concurrency.
+// Package suite is the one conformance suite that every ledger passes: the outcomes of plans, what is read back, what survives a
+// crash, and what must hold under concurrency.
 package suite
 
 import (

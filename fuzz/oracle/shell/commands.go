@@ -130,7 +130,7 @@ func bracketsNest(command string) bool {
 func callWords(command string, call *syntax.CallExpr) string {
 	var words []string
 	for _, word := range call.Args {
-		words = append(words, wordText(command, word.Parts, false))
+		words = append(words, wordText(command, word.Parts))
 	}
 	return strings.Join(words, " ")
 }
@@ -142,7 +142,7 @@ func emptiedWords(command string, call *syntax.CallExpr) string {
 	for _, word := range call.Args {
 		kept := writtenText(word.Parts, false)
 		if kept != "" && kept[0] != '-' {
-			kept = wordText(command, word.Parts, false)
+			kept = wordText(command, word.Parts)
 		}
 		if kept != "" {
 			words = append(words, kept)
@@ -153,6 +153,11 @@ func emptiedWords(command string, call *syntax.CallExpr) string {
 
 // writtenText returns a word without its quoting and without what is expanded in it.
 func writtenText(parts []syntax.WordPart, double bool) string {
+	return textOf(parts, double, func(syntax.WordPart) string { return "" })
+}
+
+// textOf returns a word without its quoting, with expanded's text for each part that is neither written out nor quoted.
+func textOf(parts []syntax.WordPart, double bool, expanded func(syntax.WordPart) string) string {
 	var b strings.Builder
 	for _, part := range parts {
 		switch part := part.(type) {
@@ -161,7 +166,9 @@ func writtenText(parts []syntax.WordPart, double bool) string {
 		case *syntax.SglQuoted:
 			b.WriteString(singleQuoted(part))
 		case *syntax.DblQuoted:
-			b.WriteString(writtenText(part.Parts, true))
+			b.WriteString(textOf(part.Parts, true, expanded))
+		default:
+			b.WriteString(expanded(part))
 		}
 	}
 	return b.String()
@@ -175,7 +182,7 @@ func declarationWords(command string, declaration *syntax.DeclClause) string {
 			continue
 		}
 		name := between(command, assign.Pos().Offset(), assign.Value.Pos().Offset())
-		words = append(words, name+wordText(command, assign.Value.Parts, false))
+		words = append(words, name+wordText(command, assign.Value.Parts))
 	}
 	return strings.Join(words, " ")
 }
@@ -314,21 +321,10 @@ func ansiNumber(rest string, start, most, base int) (string, int) {
 
 // wordText returns a word without its quoting; what is expanded stays as it was written ("Arguments are not
 // expanded", choices).
-func wordText(command string, parts []syntax.WordPart, double bool) string {
-	var b strings.Builder
-	for _, part := range parts {
-		switch part := part.(type) {
-		case *syntax.Lit:
-			b.WriteString(unescaped(part.Value, double))
-		case *syntax.SglQuoted:
-			b.WriteString(singleQuoted(part))
-		case *syntax.DblQuoted:
-			b.WriteString(wordText(command, part.Parts, true))
-		default:
-			b.WriteString(between(command, part.Pos().Offset(), part.End().Offset()))
-		}
-	}
-	return b.String()
+func wordText(command string, parts []syntax.WordPart) string {
+	return textOf(parts, false, func(part syntax.WordPart) string {
+		return between(command, part.Pos().Offset(), part.End().Offset())
+	})
 }
 
 // expands reports whether a command word is no plain word: an expansion, or "an unquoted glob or a process

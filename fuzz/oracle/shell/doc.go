@@ -1,3 +1,3 @@
-// Package shell reads the commands of `bash` for the oracle: which texts are sought in them, and which simple commands they run. It
-// shares nothing with the product's reading but the parser of the shell's syntax.
+// Package shell reads shell commands for the oracle: the texts in which a blocked command is sought, and the simple commands that
+// run. It shares nothing with package vm/form/command, the product's reader, but the parser of the shell's syntax.
 package shell

@@ -94,7 +94,7 @@ func (l *listing) call(command string, words []*syntax.Word) {
 	call := listedCall{all: true}
 	var texts []string
 	for _, word := range words {
-		text := wordText(command, word.Parts, false)
+		text := wordText(command, word.Parts)
 		texts = append(texts, text)
 		if !writtenOut(command, word) {
 			call.all = false
@@ -129,7 +129,7 @@ func writtenOut(command string, word *syntax.Word) bool {
 	if lit, isLit := word.Parts[0].(*syntax.Lit); isLit && strings.HasPrefix(lit.Value, "~") {
 		return false
 	}
-	return !strings.ContainsAny(wordText(command, word.Parts, false), "\x00\x01\x02\x03")
+	return !strings.ContainsAny(wordText(command, word.Parts), "\x00\x01\x02\x03")
 }
 
 // digits is a number, as descriptors have it.
@@ -148,7 +148,7 @@ func redirectAllowed(command string, redirect *syntax.Redirect) bool {
 	if !writtenOut(command, redirect.Word) {
 		return false
 	}
-	switch text := wordText(command, redirect.Word.Parts, false); operator {
+	switch text := wordText(command, redirect.Word.Parts); operator {
 	case "<":
 		return !strings.Contains(text, "/dev/tcp/") && !strings.Contains(text, "/dev/udp/")
 	case "<&", ">&":

@@ -113,7 +113,7 @@ func (r *commandReading) statement(command string, stmt *syntax.Stmt, depth int)
 			r.forms = append(r.forms, Collapsed(emptiedWords(command, cmd)))
 		}
 		for _, word := range cmd.Args {
-			r.sharer = r.sharer || shares(strings.ToLower(path.Base(wordText(command, word.Parts, false))))
+			r.sharer = r.sharer || shares(strings.ToLower(path.Base(wordText(command, word.Parts))))
 		}
 		if cmd.Args[0].Lit() != "--" {
 			return r.run(command, cmd.Args, stmt.Redirs, depth)
@@ -158,7 +158,7 @@ func (r *commandReading) assignment(command string, assign *syntax.Assign, depth
 
 // assignedWord reads a word such as `PS4=…` that a command takes.
 func (r *commandReading) assignedWord(command string, word *syntax.Word, depth int) bool {
-	text := wordText(command, word.Parts, false)
+	text := wordText(command, word.Parts)
 	found := valueOfName.FindString(text)
 	if found == "" || strings.HasPrefix(found, "ENV") && !r.shell {
 		return true
@@ -173,7 +173,7 @@ func (r *commandReading) literalText(command string, words []*syntax.Word, depth
 		if expands(word.Parts) {
 			return false
 		}
-		texts = append(texts, wordText(command, word.Parts, false))
+		texts = append(texts, wordText(command, word.Parts))
 	}
 	return r.read(strings.Join(texts, " "), depth+1)
 }
@@ -249,7 +249,7 @@ func (r *commandReading) inputs(command string, redirs []*syntax.Redirect, depth
 			}
 			given = true
 		case syntax.WordHdoc:
-			if expands(redirect.Word.Parts) || !read(wordText(command, redirect.Word.Parts, false), depth+1) {
+			if expands(redirect.Word.Parts) || !read(wordText(command, redirect.Word.Parts), depth+1) {
 				return false, false
 			}
 			given = true
@@ -293,7 +293,7 @@ func (r *commandReading) exchanged(command string, redirs []*syntax.Redirect, de
 		if redirect.N != nil {
 			of = redirect.N.Value
 		}
-		operand, plain := wordText(command, redirect.Word.Parts, false), !expands(redirect.Word.Parts)
+		operand, plain := wordText(command, redirect.Word.Parts), !expands(redirect.Word.Parts)
 		passes := false
 		switch redirect.Op.String() {
 		case "<<", "<<-", "<<<":

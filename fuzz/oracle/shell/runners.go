@@ -65,7 +65,7 @@ func (r *commandReading) run(command string, words []*syntax.Word, redirs []*syn
 	if expands(words[0].Parts) {
 		return false
 	}
-	name := wordText(command, words[0].Parts, false)
+	name := wordText(command, words[0].Parts)
 	name = name[strings.LastIndex(name, "/")+1:]
 	if own, ok := readers[name]; ok {
 		return own(r, command, words[1:], redirs, depth)
@@ -73,7 +73,7 @@ func (r *commandReading) run(command string, words []*syntax.Word, redirs []*syn
 	w, ok := runners[name]
 	if !ok {
 		for _, word := range words[1:] {
-			if text := wordText(command, word.Parts, false); slices.Contains(givers, name) && slices.Contains(readNames, text) {
+			if text := wordText(command, word.Parts); slices.Contains(givers, name) && slices.Contains(readNames, text) {
 				return false
 			}
 		}
@@ -123,7 +123,7 @@ func (r *commandReading) runOther(w runner, command string, words []*syntax.Word
 		return false // what is fed to it is the command, or a shell reads it
 	case len(rest) == 0:
 		return w.alone != "*" && (w.alone == "" || !strings.ContainsAny(given.letters, w.alone))
-	case w.joins && strings.HasPrefix(wordText(command, rest[0].Parts, false), ":::"):
+	case w.joins && strings.HasPrefix(wordText(command, rest[0].Parts), ":::"):
 		return r.eachLiteral(command, rest[1:], depth)
 	case w.joins && !anyExpands(rest):
 		return r.literalText(command, rest, depth)
@@ -138,7 +138,7 @@ func (r *commandReading) runOther(w runner, command string, words []*syntax.Word
 // splitText: `env -S text word…` runs the words of the text and those behind it, as if they had been written there.
 func (r *commandReading) splitText(command string, words []*syntax.Word, depth int) bool {
 	for at, word := range words {
-		text := wordText(command, word.Parts, false)
+		text := wordText(command, word.Parts)
 		option, value, assigned := strings.Cut(text, "=")
 		switch {
 		case strings.HasPrefix(text, "--") && strings.HasPrefix("--split-string", option) && assigned:
@@ -152,7 +152,7 @@ func (r *commandReading) splitText(command string, words []*syntax.Word, depth i
 		if rest := words[at+1:]; len(rest) > 0 {
 			source := between(command, rest[0].Pos().Offset(), rest[len(rest)-1].End().Offset())
 			if value == "" {
-				value = wordText(command, rest[0].Parts, false)
+				value = wordText(command, rest[0].Parts)
 				source = between(command, rest[0].End().Offset(), rest[len(rest)-1].End().Offset())
 			}
 			value += " " + source
@@ -189,7 +189,7 @@ func (r *commandReading) eachLiteral(command string, words []*syntax.Word, depth
 // options reads the options and assignments in front of a runner's command, and returns the words behind them.
 func (r *commandReading) options(w runner, command string, words []*syntax.Word, depth int) (rest []*syntax.Word, given options, ok bool) {
 	for len(words) > 0 {
-		text := wordText(command, words[0].Parts, false)
+		text := wordText(command, words[0].Parts)
 		option := !given.ended && (strings.HasPrefix(text, "-") && text != "-" || w.shell && strings.HasPrefix(text, "+"))
 		switch {
 		case option && text == "--":
@@ -225,7 +225,7 @@ func (r *commandReading) optionTexts(w runner, command string, own []*syntax.Wor
 			return false
 		}
 	}
-	text := wordText(command, own[0].Parts, false)
+	text := wordText(command, own[0].Parts)
 	if strings.HasPrefix(text, "--") {
 		_, value, assigned := strings.Cut(text, "=")
 		switch {
@@ -309,7 +309,7 @@ func (r *commandReading) runShell(w runner, command string, words []*syntax.Word
 	case len(rest) > 0 && expands(rest[0].Parts):
 		return false
 	}
-	if len(rest) > 0 && !strings.Contains(given.letters, "s") && !standardInput.MatchString(wordText(command, rest[0].Parts, false)) {
+	if len(rest) > 0 && !strings.Contains(given.letters, "s") && !standardInput.MatchString(wordText(command, rest[0].Parts)) {
 		return true // a script on a disk
 	}
 	read, ok := r.inputs(command, redirs, depth, r.sharedScript)
@@ -360,7 +360,7 @@ func withoutDashes(words []*syntax.Word) []*syntax.Word {
 // aliases reads `alias name=text`.
 func (r *commandReading) aliases(command string, words []*syntax.Word, _ []*syntax.Redirect, depth int) bool {
 	for _, word := range words {
-		_, text, _ := strings.Cut(wordText(command, word.Parts, false), "=")
+		_, text, _ := strings.Cut(wordText(command, word.Parts), "=")
 		if expands(word.Parts) || !r.read(text, depth+1) {
 			return false
 		}
@@ -377,7 +377,7 @@ func (r *commandReading) sourced(command string, words []*syntax.Word, redirs []
 	if expands(words[0].Parts) {
 		return false
 	}
-	if !standardInput.MatchString(wordText(command, words[0].Parts, false)) {
+	if !standardInput.MatchString(wordText(command, words[0].Parts)) {
 		return true
 	}
 	read, ok := r.inputs(command, redirs, depth, r.read)
@@ -387,7 +387,7 @@ func (r *commandReading) sourced(command string, words []*syntax.Word, redirs []
 // found reads what `find` runs.
 func (r *commandReading) found(command string, words []*syntax.Word, redirs []*syntax.Redirect, depth int) bool {
 	for at, word := range words {
-		if slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, wordText(command, word.Parts, false)) &&
+		if slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, wordText(command, word.Parts)) &&
 			!r.run(command, words[at+1:], redirs, depth) {
 			return false
 		}
@@ -398,7 +398,7 @@ func (r *commandReading) found(command string, words []*syntax.Word, redirs []*s
 // valuesOf reads the values of an option of one letter, of all words that could be one.
 func (r *commandReading) valuesOf(letter, command string, words []*syntax.Word, depth int) bool {
 	for at, word := range words {
-		text := wordText(command, word.Parts, false)
+		text := wordText(command, word.Parts)
 		if !strings.HasPrefix(text, "-") {
 			if slices.Contains(readNames, text) { // the array that `mapfile` fills
 				return false
@@ -416,7 +416,7 @@ func (r *commandReading) valuesOf(letter, command string, words []*syntax.Word, 
 				return false
 			}
 		case at+1 < len(words):
-			if expands(words[at+1].Parts) || !r.read(withoutKey(letter, wordText(command, words[at+1].Parts, false)), depth+1) {
+			if expands(words[at+1].Parts) || !r.read(withoutKey(letter, wordText(command, words[at+1].Parts)), depth+1) {
 				return false
 			}
 		}

@@ -1,7 +1,7 @@
-// Package drive holds the clients in other languages to what the Go client is held to.
+// Package drive runs the Go client's tests against the clients in other languages.
 //
-// A driver is a program in the client's language. It reads one JSON object from standard input, whose member do names a job,
-// and writes JSON objects to standard output, one a line; the last one has the member result:
+// A driver is a program in the client's language. It reads one JSON object from standard input, whose member `do` names a job,
+// and writes JSON objects to standard output, one a line; the last one has the member `result`:
 //
 //   - answers {url, count}: authorizes at url/0, url/1, …; the result is a status of each, refused or unreachable.
 //   - slow {url}: authorizes once with a timeout of a second; the result is the outcome.

@@ -1,4 +1,5 @@
-// Package python has the Python client for tests in Go, which drive it with the interpreters that a machine has.
+// Package python has the Python client, which is in this folder, for tests in Go; they drive it with the interpreters that the
+// machine has.
 package python
 
 import (

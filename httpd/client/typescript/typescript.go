@@ -1,5 +1,5 @@
-// Package typescript has the TypeScript client for tests in Go: they compile it with what its package-lock.json names, and
-// drive it on Node.
+// Package typescript has the TypeScript client, which is in this folder, for tests in Go; they compile it with the packages of its
+// package-lock.json, and drive it on Node.
 package typescript
 
 import (

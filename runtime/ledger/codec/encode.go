@@ -1,4 +1,4 @@
-// Package codec writes and reads the values that records and snapshots of the ledger are made of: varints, texts behind their
+// Package codec writes and reads the values that records and snapshots of the ledger are made of: varints, texts after their
 // length, amounts without leading zeros, times. Each value has one encoding, so that reading and writing again gives the same
 // bytes.
 package codec

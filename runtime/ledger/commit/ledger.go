@@ -3,10 +3,10 @@
 //
 // No request waits for a timer. The committer is woken by a group's first record and yields the processor while the
 // group still grows: with nothing else to run it returns at once, and under load a group takes in whatever the
-// other goroutines have to add. Records of test-runs do not wake it; they ride along.
+// other goroutines have to add. Records of test-runs do not wake it; they are deferred to the next group.
 //
-// What webhooks are to be told is handed out when the event's group is durable, and again after the ledger was opened
-// anew, until a result is on record. Results ride along too: one that a crash takes costs a delivery made twice.
+// Deliveries for webhooks are handed out when the event's group is durable, and again after the ledger was opened
+// anew, until a result is on record. Results are deferred too: losing one in a crash costs a delivery made twice.
 //
 // A failed write leaves the log in doubt, and memory ahead of it. So the group that was under way is reported as
 // unknown, everything after it is refused, and reads are too, until the log has been opened again and read. A [Reopener] is

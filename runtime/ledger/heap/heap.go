@@ -1,4 +1,4 @@
-// Package heap is a binary heap of values that know their order: the ledger's queues of what falls due.
+// Package heap is a binary heap of values that know their order. The ledger's queues of expiries and deadlines are heaps.
 package heap
 
 // An item has a place in an order.

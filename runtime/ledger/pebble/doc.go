@@ -3,13 +3,13 @@
 // Pebble is used as a durable, ordered list of groups: one Set and one Sync per group, under the key "l/" and the
 // group's first LSN, and nothing else on the hot path. What groups mean is the business of ledger/commit.
 //
-// Beside it is a snapshot, a file, from which on opening replays the log, at about half a million records a second on
-// one core; and an index of keys, a database of its own without a log of its own, which says which groups have records of
-// a key. Old tables of groups are merged, once, at a pace that decisions do not notice. One process at a time holds a
-// directory.
+// Beside it are a snapshot, a file from which opening replays the log, at about half a million records a second on
+// one core, and an index of keys, a database of its own without a log, which says which groups have records of
+// a key. Old tables of groups are merged, once, at a pace that decisions do not notice. A directory is locked by one process
+// at a time.
 //
-// Where the disk fails in the moment in which Pebble goes from one log file to the next, Pebble ends the process: nothing that
-// was acknowledged is lost, and what started the service starts it again.
+// If the disk fails while Pebble switches from one log file to the next, Pebble ends the process: nothing that
+// was acknowledged is lost, and the supervisor starts the service again.
 package pebbleledger
 
 import (

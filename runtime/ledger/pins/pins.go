@@ -1,6 +1,6 @@
-// Package pins is what one key has pinned: for each tool of an MCP server the definition that was accepted, and the one that was
-// seen since. A [Table] says what a list or an operator's decision comes to, and an [Effect] is how it is recorded. It is pure, and
-// knows neither keys nor their time.
+// Package pins has the tool definitions that one key has pinned: for each tool of an MCP server the one that was accepted, and the
+// one that was seen since. A [Table] decides what a list of tools or an operator's decision changes, and an [Effect] is the record
+// of that. The package is pure, and knows neither keys nor their time.
 package pins
 
 import (

@@ -1,10 +1,11 @@
-// Package state is the meaning of the ledger: what a plan comes to, and what a record changes. It is pure: no I/O,
-// no clock, no goroutine, no randomness. Every ledger shares it, so that no two can differ in meaning.
+// Package state is the ledger's state machine: it decides the outcome of a plan, and applies records to the state. It is
+// pure: no I/O, no clock, no goroutine, no randomness. Every ledger shares it, so that no two can differ in meaning.
 //
 // A step is Decide, which judges a plan against the state and fills in a [Record] of the effects, and then Apply,
-// which makes them so. Decide changes nothing. The state is a function of the sequence of applied records alone, so
-// replaying a log leads to the state that wrote it. What has expired counts as absent from that moment on; when its
-// memory is given back is not part of the meaning, but for what is usable once: that is refused rather than used twice.
+// which makes the effects part of the state. Decide changes nothing. The state is a function of the sequence of applied
+// records alone, so replaying a log leads to the state that wrote it. What has expired counts as absent from that moment on.
+// When its memory is given back is not part of the meaning, except for what is usable once: that is refused rather than used
+// twice. A new kind of record is a row of kinds.go.
 package state
 
 import (

@@ -1,9 +1,9 @@
-// Package calldata reads what the call data of an EVM call does, as far as rules about money need it: which method it
-// calls, what amount of a token that moves or lets others move, from whom and for whom, and whether it makes its
+// Package calldata decodes the call data of an EVM call, as far as rules about money need it: which method it
+// calls, how much of a token that method moves or lets others move, from whom and to whom, and whether it makes its
 // target run further calls.
 //
-// One table has the methods (see [Methods]). Authorize, the gateways and the accounts that shims give of call data
-// read by it, so that they never disagree about the same bytes. What is not in the table is known by its selector
+// One table has the methods (see [Methods]). Authorize, the gateways and the checks of what shims report about call data
+// use it, so that they never disagree about the same bytes. A method that is not in the table is known by its selector
 // alone.
 package calldata
 

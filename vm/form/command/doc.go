@@ -7,8 +7,8 @@
 //   - collapsed: each run of white space (that of Unicode) is one space;
 //   - unquoted: shell quoting removed, then collapsed. This works on the text alone and so removes every quote
 //     and every backslash, also those in other quotes: rm and -rf are found inside sh -c 'r\m "-rf" /' too.
-//     $'…' is decoded and stripped again, $"…" loses its dollar, a backslash and the line end after it vanish. Where
-//     the text holds $' it is also searched without the decoding, since a $' in other quotes begins nothing;
+//     $'…' is decoded and stripped again, $"…" loses its dollar, a backslash and the line end after it vanish. A text that
+//     contains $' is also searched without the decoding, since a $' in other quotes begins nothing;
 //   - tight: the same without the white space around | || & && ; ( ) < > >> <<<, for entries such as "| sh";
 //   - commands: for each simple command that the bash parser finds, its words, unquoted as a shell would, joined
 //     by one space. Redirections and leading assignments are left out. Commands inside substitutions, back
@@ -48,14 +48,14 @@
 // literal, arithmetic, or the output of a command that prints a number (wc, nproc, grep -c, id -u, date +%s). So are
 // history expansion, set -k, hash -p and BASH_CMDS with a name that is not written out, BASH_ALIASES, and exported functions.
 //
-// A script that a shell takes from its standard input shares that input with its commands: what one of them takes, the shell
-// does not see, and it goes on within a quoted text, say. Where a command is known to take parts, as read and dd do, what
-// follows the first line may only have what means the same from every byte on. An exec that gives such a shell another input
-// is read, or refused.
+// A script that a shell takes from its standard input shares that input with its commands: bytes that one of them takes, the
+// shell does not see, and it continues after them, perhaps within a quoted text. Where a command is known to take part of the
+// input, as read and dd do, the lines after the first may contain only what means the same from every byte on. An exec that gives
+// such a shell another input is read, or refused.
 //
 // # What is not seen
 //
-// A list of blocked commands is a guard rail and no sandbox. Out of its sight are
+// A list of blocked commands is a guard rail and not a sandbox. It does not see
 //
 //   - programs that are named otherwise but do the same;
 //   - expansions in arguments: rm -r{f,}, rm $(echo -rf), rm $flags;

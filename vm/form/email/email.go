@@ -9,7 +9,7 @@
 //
 // Lower case is that of strings.ToLower, and texts are composed (NFC), so that accents have one spelling. Nothing else is
 // folded: no dots, no "+tags", no lookalikes, no punycode. A letter outside of ASCII that would become one of ASCII (the
-// Kelvin sign, İ) is refused, since it names another mailbox than the ASCII letter does.
+// Kelvin sign, İ) is refused, since it names a different mailbox than the ASCII letter does.
 //
 // [Entry] reads an entry of a policy's list, in which "*" means any characters but "@".
 package email

@@ -2,7 +2,7 @@
 //
 // The normal form is lower case. An address whose letters are all lower case or all upper case is taken as it
 // is. One of mixed case carries a checksum (EIP-55), and a wrong one is an error: it is the sign of a mistyped
-// or doctored address. The prefix is "0x" alone; "0X" makes no address.
+// or doctored address. The prefix is "0x" only; a text with "0X" is not an address.
 package evmaddr
 
 import (

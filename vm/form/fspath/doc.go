@@ -13,8 +13,8 @@
 //   - Case is folded, as case-insensitive file systems do: canonical decomposition, full case folding of Unicode,
 //     canonical composition; zero-width and direction marks, which HFS+ ignores, are dropped.
 //   - Empty segments and "." go, ".." takes the segment before it along, and "/.." is "/".
-//   - A first segment of one letter and ":" is a drive, behind a "/" as well.
-//   - From any other segment go a stream name from ":" on, and dots and spaces at its end, as on NTFS: ".ENV::x",
+//   - A first segment of one letter and ":" is a drive, after a "/" as well.
+//   - Any other segment loses a stream name (from ":" on) and the dots and spaces at its end, as on NTFS: ".ENV::x",
 //     ".env. " and ".env" are the same file there. On other systems that blocks too much, never too little.
 //
 // A path that cannot be resolved to a single file is suspicious, and denied wherever paths are blocked: an
@@ -23,7 +23,7 @@
 // a path that begins with "//?", "//./" or "/??/", a short name of Windows (PROGRA~1), a segment of which the last step
 // leaves nothing, and control characters or invalid UTF-8. [Explain] says which of them it was.
 //
-// A pattern is a clean path in which "*" means any characters of a segment, and alone for one segment, or "**/" and
-// segments that may be anywhere. It covers what it matches and all below it, so it ends at a segment's border: /etc
+// A pattern is a clean path in which "*" means any characters of a segment, and by itself one whole segment; or it is "**/"
+// and segments that may be anywhere. It covers what it matches and all below it, so it ends at a segment's boundary: /etc
 // covers /etc/passwd, not /etcetera.
 package fspath

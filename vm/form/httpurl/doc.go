@@ -15,7 +15,7 @@
 // [URL.Normal] is the one form of all spellings that mean the same; [URL.HasDotSegment] finds the paths that clients
 // resolve before they send them, which are refused where an address is judged.
 //
-// A host becomes canonical in these steps, those of the WHATWG URL standard but for what is refused:
+// A host becomes canonical in these steps, which are those of the WHATWG URL standard, except that more is refused:
 //
 //   - IDNA (UTS 46, not transitional) maps it to lower-case ASCII: case, full-width letters and dots, soft hyphens. A
 //     label that is Punycode already must be what IDNA itself would write.

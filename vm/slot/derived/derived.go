@@ -1,6 +1,6 @@
 // Package derived is the table of values that the service derives from a request for programs: each has a name, which begins
-// with @, and a meaning. A value is missing where the request says nothing, and invalid where what it says cannot be relied
-// on. Values that counters add up, and the amounts of calls, are in base units.
+// with @, and a meaning; package runtime/intent computes them. A value is missing if the request says nothing, and invalid if
+// what it says cannot be relied on. Values that counters add up, and the amounts of calls, are in base units.
 package derived
 
 import (

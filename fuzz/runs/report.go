@@ -1,0 +1,184 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// reportForm names the form of a report.
+const reportForm = "bailiff-run-1"
+
+// A report says what one run did.
+type report struct {
+	Form    string           `json:"form"`
+	Kind    string           `json:"kind"`
+	Command string           `json:"command"`
+	Commit  string           `json:"commit"`
+	Began   time.Time        `json:"began"`
+	Minutes float64          `json:"minutes"`
+	Seeds   []string         `json:"seeds,omitempty"`
+	Counts  map[string]int64 `json:"counts"`
+	Failure string           `json:"failure,omitempty"` // "" of a clean run
+}
+
+// A kind is a target of make whose runs are kept.
+type kind struct {
+	flags  string                    // of go
+	counts map[string]*regexp.Regexp // by unit; the last match tells
+	each   map[string]*regexp.Regexp // by unit; the number of matches tells
+}
+
+var kinds = map[string]kind{
+	"differential": {counts: map[string]*regexp.Regexp{"pairs": regexp.MustCompile(`: (\d+) pairs`)}},
+	"simulate":     {counts: map[string]*regexp.Regexp{"steps": regexp.MustCompile(`(\d+) steps in \d+ worlds`), "worlds": regexp.MustCompile(`steps in (\d+) worlds`)}},
+	"crash":        {counts: map[string]*regexp.Regexp{"kills": regexp.MustCompile(`: (\d+) kills`)}},
+	"conform":      {counts: map[string]*regexp.Regexp{"cases": regexp.MustCompile(`(\d+) cases in `)}},
+	"fuzz":         {counts: map[string]*regexp.Regexp{"targets": regexp.MustCompile(`(?m)^fuzz: (\d+) targets$`)}},
+	"mutants":      {flags: "-v", each: map[string]*regexp.Regexp{"faults found": regexp.MustCompile(`(?m)^\s*--- PASS: Test\w+/`)}},
+}
+
+func kindNames() []string { return slices.Sorted(maps.Keys(kinds)) }
+
+var (
+	seedLine  = regexp.MustCompile(`BAILIFF_SEED=(-?\d+)`)
+	againLine = regexp.MustCompile(`(?m)run it again: (make .*)$`)
+	failLine  = regexp.MustCompile(`(?m)^\s*(--- FAIL: \S+|panic: .*)`)
+)
+
+// take fills in what the output says.
+func (r *report) take(k kind, output string, ended error) error {
+	r.Counts = map[string]int64{}
+	for unit, pattern := range k.counts {
+		if all := pattern.FindAllStringSubmatch(output, -1); len(all) > 0 {
+			r.Counts[unit], _ = strconv.ParseInt(all[len(all)-1][1], 10, 64) // of digits
+		}
+	}
+	for unit, pattern := range k.each {
+		if n := len(pattern.FindAllString(output, -1)); n > 0 {
+			r.Counts[unit] = int64(n)
+		}
+	}
+	for _, found := range seedLine.FindAllStringSubmatch(output, -1) {
+		if !slices.Contains(r.Seeds, found[1]) {
+			r.Seeds = append(r.Seeds, found[1])
+		}
+	}
+	if ended != nil {
+		r.Failure = ended.Error()
+		if found := failLine.FindStringSubmatch(output); found != nil {
+			r.Failure = found[1]
+		}
+		if found := againLine.FindStringSubmatch(output); found != nil {
+			r.Failure += "; " + found[1]
+		}
+		return nil
+	}
+	if len(r.Counts) < len(k.counts)+len(k.each) {
+		return fmt.Errorf("the run of %s does not say how much it did, and is not kept", r.Kind)
+	}
+	return nil
+}
+
+// read reads all reports of a folder, the latest first.
+func read(dir string) (all []*report, err error) {
+	names, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		r := new(report)
+		if err := json.Unmarshal(text, r); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if _, known := kinds[r.Kind]; r.Form != reportForm || !known || r.Commit == "" || r.Began.IsZero() || r.Failure == "" && len(r.Counts) == 0 {
+			return nil, fmt.Errorf("%s is not a report of make record", name)
+		}
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b *report) int { return cmp.Or(b.Began.Compare(a.Began), cmp.Compare(a.Kind, b.Kind)) })
+	return all, nil
+}
+
+// board is the page.
+func board(all []*report) string {
+	var b strings.Builder
+	b.WriteString(`# Runs
+
+Long runs of the proofs, each as its report in [runs](runs) has it. ` + "`make record RUN=\"simulate WORLDS=500\"`" + ` makes a run and its report, and writes
+this page. "+changes" marks a run of a tree that was not committed; it does not count for a release, whose rule is in
+[CONTRIBUTING.md](../CONTRIBUTING.md). A count is what the run itself printed.
+
+| Proof | Clean runs since the last failure | Minutes of these | Counts of these | Last failure |
+|---|---|---|---|---|
+`)
+	for _, name := range kindNames() {
+		b.WriteString(summary(name, all))
+	}
+	b.WriteString("\n| Began | Command | Commit | Seeds | Counts | Minutes | Result |\n|---|---|---|---|---|---|---|\n")
+	for _, r := range all {
+		result := "clean"
+		if r.Failure != "" {
+			result = "failed: " + cell(r.Failure)
+		}
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | %.1f | %s |\n", r.Began.Format("2006-01-02 15:04"), r.Command, r.Commit, seeds(r.Seeds), counts(r.Counts), r.Minutes, result)
+	}
+	return b.String()
+}
+
+// summary is a kind's row: its runs after the last one that failed.
+func summary(name string, all []*report) string {
+	runs, minutes, sums, failure := 0, 0.0, map[string]int64{}, "none on record"
+	for _, r := range all {
+		if r.Kind != name {
+			continue
+		}
+		if r.Failure != "" {
+			failure = fmt.Sprintf("%s, %s: %s", r.Began.Format("2006-01-02"), r.Commit, cell(r.Failure))
+			break
+		}
+		runs, minutes = runs+1, minutes+r.Minutes
+		for unit, n := range r.Counts {
+			sums[unit] += n
+		}
+	}
+	return fmt.Sprintf("| `make %s` | %d | %.1f | %s | %s |\n", name, runs, minutes, counts(sums), failure)
+}
+
+// cell is a text in a cell of a table.
+func cell(text string) string { return strings.NewReplacer("|", "/", "\n", " ").Replace(text) }
+
+func counts(all map[string]int64) string {
+	var parts []string
+	for _, unit := range slices.Sorted(maps.Keys(all)) {
+		parts = append(parts, fmt.Sprintf("%d %s", all[unit], unit))
+	}
+	if len(parts) == 0 {
+		return "–"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// seeds names the first seeds of a run.
+func seeds(all []string) string {
+	const most = 2
+	switch {
+	case len(all) == 0:
+		return "–"
+	case len(all) > most:
+		return fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), len(all)-most)
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"bailiff/fuzz/kit/page"
+)
+
+// TestBoard holds docs/runs.md to the reports.
+func TestBoard(t *testing.T) {
+	docs := filepath.Join("..", "..", "docs")
+	all, err := read(filepath.Join(docs, "runs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page.Whole(t, filepath.Join(docs, "runs.md"), "go test ./fuzz/runs -run TestBoard -rewrite", board(all))
+}
+
+// TestTake reads what the targets print.
+func TestTake(t *testing.T) {
+	for _, row := range []struct {
+		kind, output string
+		ended        error
+		counts       string
+		failure      string
+	}{
+		{"simulate", "    seed: BAILIFF_SEED=-17\n    simulate_test.go:77: 81234 steps in 500 worlds, 2 goroutines left; reached: map[]\n", nil, "81234 steps, 500 worlds", ""},
+		{"crash", "    kill_test.go:460: 3 kills, 90 events\n", nil, "3 kills", ""},
+		{"differential", "    x_test.go:1: 100 of 900 pairs, 5 a second\n    x_test.go:2: 900 pairs: fine\n", nil, "900 pairs", ""},
+		{"conform", "101050 cases in 600.0 s (168 a second), 0 divergences; --seed 5\n", nil, "101050 cases", ""},
+		{"fuzz", "fuzz: ./a FuzzA for 1s\nfuzz: 41 targets\n", nil, "41 targets", ""},
+		{"mutants", "--- PASS: TestMutants (3s)\n    --- PASS: TestMutants/one (1s)\n    --- PASS: TestMutants/two (1s)\n", nil, "2 faults found", ""},
+		{"simulate", "seed: BAILIFF_SEED=4\nrun it again: make simulate SEED=7 STEPS=200\n--- FAIL: TestSimulate (0.3s)\n", errors.New("exit status 2"), "–", "--- FAIL: TestSimulate; make simulate SEED=7 STEPS=200"},
+		{"crash", "no space left\n", errors.New("exit status 2"), "–", "exit status 2"},
+	} {
+		r := &report{Kind: row.kind}
+		if err := r.take(kinds[row.kind], row.output, row.ended); err != nil || counts(r.Counts) != row.counts || r.Failure != row.failure {
+			t.Errorf("%s: %+v, %v", row.kind, r, err)
+		}
+	}
+	for name, k := range kinds {
+		if err := (&report{Kind: name}).take(k, "ok  \tbailiff/fuzz\t0.1s\n", nil); err == nil {
+			t.Errorf("a run of %s that says nothing is kept", name)
+		}
+	}
+}
+
+// TestSummary counts the runs after the last failure, and shows the failure.
+func TestSummary(t *testing.T) {
+	at := func(day int, failure string) *report {
+		return &report{Kind: "crash", Commit: "abc", Began: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC), Minutes: 2, Counts: map[string]int64{"kills": 5}, Failure: failure}
+	}
+	all := []*report{at(4, ""), at(3, ""), at(2, "a | b"), at(1, "")}
+	if row := summary("crash", all); row != "| `make crash` | 2 | 4.0 | 10 kills | 2026-01-02, abc: a / b |\n" {
+		t.Error(row)
+	}
+	if text := board(all); strings.Count(text, "2026-01-0") != 5 {
+		t.Error(text)
+	}
+}
+
+// TestRefused: a report that make record did not write is no row.
+func TestRefused(t *testing.T) {
+	for _, text := range []string{"{", "{}", `{"form":"bailiff-run-1","kind":"crash","commit":"abc","began":"2026-01-01T00:00:00Z","minutes":1}`} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "a.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := read(dir); err == nil {
+			t.Errorf("%s is a report", text)
+		}
+	}
+	if _, err := record(t.Context(), t.TempDir(), []string{"clean"}, os.Stderr); err == nil || !strings.Contains(err.Error(), "simulate") {
+		t.Errorf("clean is recorded: %v", err)
+	}
+}
