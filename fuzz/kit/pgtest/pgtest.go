@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -41,6 +42,44 @@ type Server struct {
 	process *exec.Cmd
 	ended   chan struct{}
 }
+
+// shared is the server of a test binary.
+var shared struct {
+	once   sync.Once
+	server *Server
+	end    []func()
+}
+
+// Shared returns a primary that all tests of a package use, one after the other; each makes the tables that it needs. The package's
+// TestMain has to end with Main.
+func Shared(t testing.TB) *Server {
+	t.Helper()
+	shared.once.Do(func() {
+		s := fresh(lasting{t})
+		s.start("fsync = off\n")
+		shared.server = s
+	})
+	if shared.server == nil {
+		t.Fatal("the server that the tests share did not start")
+	}
+	return shared.server
+}
+
+// Main runs the tests of a package, and ends what Shared has started.
+func Main(m *testing.M) int {
+	defer func() {
+		for _, end := range slices.Backward(shared.end) {
+			end()
+		}
+	}()
+	return m.Run()
+}
+
+// A lasting is a test whose cleanups wait for Main.
+type lasting struct{ testing.TB }
+
+// Cleanup implements testing.TB.
+func (lasting) Cleanup(end func()) { shared.end = append(shared.end, end) }
 
 // Start starts a primary with an empty database "postgres", which ends with the test. It waits for no disk, so that it loses nothing
 // when it is killed, but when the machine is. Where no PostgreSQL is to be had, the test is skipped, and in continuous integration

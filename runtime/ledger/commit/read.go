@@ -10,6 +10,24 @@ import (
 	"bailiff/vm/amount"
 )
 
+var _ Confirmer = (*Ledger)(nil)
+
+// Mark implements [Confirmer].
+func (l *Ledger) Mark() uint64 {
+	if log, ok := l.log.(Confirmer); ok {
+		return log.Mark()
+	}
+	return 0
+}
+
+// Confirm implements [Confirmer]. A log that no other process can take over is always this one's.
+func (l *Ledger) Confirm(mark uint64) error {
+	if log, ok := l.log.(Confirmer); ok {
+		return log.Confirm(mark)
+	}
+	return nil
+}
+
 // LookupKey implements ledger.Ledger.
 func (l *Ledger) LookupKey(hash [32]byte) (*ledger.Key, bool) { return l.keys.lookup(hash) }
 

@@ -1,43 +1,36 @@
-package pgledger_test
+package pgledger
 
 import (
-	"crypto/rand"
 	"testing"
 
 	"bailiff/fuzz/kit/pgtest"
 	"bailiff/fuzz/ledgertest/suite"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
-	pgledger "bailiff/runtime/ledger/postgres"
 )
 
-// TestConformance has a synchronous standby confirm everything.
+// TestConformance has a synchronous standby confirm everything, and makes snapshots and an index all the time.
 func TestConformance(t *testing.T) {
 	primary, _ := pgtest.StartPair(t)
-	if err := pgledger.Init(primary.URL()); err != nil {
-		t.Fatal(err)
-	}
+	store := newStore(t, primary.URL(), "a", false)
+	_, err := store.Init("")
+	must(t, err)
 	open := func(t *testing.T) ledger.Ledger {
-		var log pgledger.Log
-		log, err := pgledger.Open(pgledger.Options{URL: primary.URL(), Name: "a", Random: rand.Reader})
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := commit.Open(log, commit.Options{Random: rand.Reader})
-		if err != nil {
-			t.Fatal(err)
-		}
+		t.Helper()
+		log, err := store.Open()
+		must(t, err)
+		l, err := commit.Open(log, commit.Options{Random: store.options.Calls.Random, SnapshotEvery: 40, IndexEvery: 10})
+		must(t, err)
 		return l
 	}
 	suite.Run(t, suite.Suite{
 		Open: func(t *testing.T) ledger.Ledger {
-			pgledger.Empty(t, primary.URL())
+			connectAgain(t, store.db)
+			store.life.kept = group{} // it is another log
 			return open(t)
 		},
 		Reopen: func(t *testing.T, l ledger.Ledger) ledger.Ledger {
-			if err := l.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, l.Close())
 			return open(t)
 		},
 	})

@@ -2,8 +2,10 @@ package pgledger
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
+	"bailiff/runtime/ledger"
 	"bailiff/runtime/system"
 )
 
@@ -30,22 +32,30 @@ func (g group) is(other group) bool {
 	return g.first == other.first && g.last == other.last && g.hash == other.hash
 }
 
-// An instance is a process that decides or waits. Its id is drawn at each start; a process that is started again has its name.
+// An instance is a process that decides or waits. Its id is drawn each time that it takes the log; a process that is started again
+// has its name.
 type instance struct{ id, name string }
+
+// A pulse is what an instance hears when it says that it lives.
+type pulse struct {
+	at    time.Time // by the database's clock
+	owner instance  // of the slot; zero where there is none
+	end   group     // of the slot's log, which is kept for certain
+}
 
 // A database answers the statements of a log. Each is one transaction. PostgreSQL does, and a twin in memory, which one suite
 // holds to the same answers. After an error a statement was carried out or not.
 type database interface {
 	// beat notes that an instance lives.
-	beat(me instance) error
+	beat(slot int, me instance) (pulse, error)
 	// claim makes an instance the owner of a slot whose owner has not been heard of for a lease, or has the same name, and returns
 	// the slot's new term; 0 where the owner lives.
 	claim(slot int, me instance, lease time.Duration) (term int64, err error)
 	// again moves the term of a slot that an instance owns, so that nothing under way can be kept any more. It returns 0 where
 	// the instance is not the owner, or the slot's term is below the one given.
 	again(slot int, me instance, term int64) (next int64, err error)
-	// owns reports whether an instance owns a slot.
-	owns(slot int, me instance) (bool, error)
+	// confirm reports whether an instance owns a slot, when the database has made sure that no other one is the primary.
+	confirm(slot int, me instance) (bool, error)
 	// release gives up the slots of an instance, and forgets it.
 	release(me instance) error
 	// add appends a group behind another one. It reports false, and keeps nothing, where the slot has another term, or does
@@ -55,15 +65,18 @@ type database interface {
 	last(slot int) (group, error)
 	// read returns the groups from the one on that holds an LSN, or the first after it, at most limit of them.
 	read(slot int, from uint64, limit int) ([]group, error)
-	// cut removes the groups whose first LSN is from or larger. It reports false where the slot has another term.
-	cut(slot int, term int64, from uint64) (done bool, err error)
 	// close gives up the connections.
 	close()
 }
 
 // The reasons for which a log fails.
 var (
-	errTaken    = errors.New("ledger: another instance decides now; this one decides again when that one ends")
+	errTaken    = errors.New("ledger: another instance decides; this one waits, and decides when that one ends")
+	errReplaced = fmt.Errorf("%w, which has the name of this instance; give each instance a name of its own with SVC_INSTANCE", ledger.ErrLocked)
 	errWentBack = errors.New("ledger: the database has lost records that it had confirmed: it was restored to an older state, or a standby took over that did not have everything; stop all instances, and find out which database has everything before one is started again")
 	errSilent   = errors.New("ledger: the database does not answer")
+	errClock    = errors.New("ledger: the clock of this machine and that of the database differ")
+	errReadOnly = errors.New("ledger: the log was opened to be read")
+	errStopped  = errors.New("ledger: asked to end while another instance decides")
+	errChanged  = fmt.Errorf("%w: a group is not as it was written, and the database keeps a group whole or not at all: somebody has changed it", ledger.ErrCorrupt)
 )

@@ -4,12 +4,15 @@ import (
 	"context"
 	"encoding/binary"
 	"math/rand/v2"
+	"os"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"bailiff/fuzz/kit/pgtest"
+	"bailiff/runtime/clock"
+	"bailiff/runtime/system"
 )
 
 // hour is a lease that does not end in a test.
@@ -46,9 +49,8 @@ func each(t *testing.T, test func(t *testing.T, fresh func(flaw string) database
 		})
 	})
 	t.Run("postgres", func(t *testing.T) {
-		server := pgtest.Start(t)
 		test(t, func(flaw string) database {
-			db := connect(t, server.URL())
+			db := connect(t, pgtest.Shared(t).URL())
 			db.sqlAdd = flawed(t, flaw)
 			return db
 		})
@@ -64,7 +66,7 @@ func must(t testing.TB, err error) {
 
 func open(t *testing.T, db database, name, id string, lease time.Duration) *log {
 	t.Helper()
-	l, err := take(db, instance{id: id, name: name}, lease, nil)
+	l, err := take(db, instance{id: id, name: name}, newLife(lease), nil)
 	must(t, err)
 	return l
 }
@@ -79,3 +81,15 @@ func sealed(rng *rand.Rand, first uint64, records uint32) []byte {
 	binary.BigEndian.PutUint32(b[28:], records)
 	return b
 }
+
+// newStore returns a store of the environment "test", whose tables are there or not.
+func newStore(t *testing.T, url, name string, trust bool) *Store {
+	t.Helper()
+	s, err := NewStore(Options{URL: url, Name: name, Lease: 30 * time.Second, Trust: trust, Environment: "test", Calls: system.Real(clock.System())})
+	must(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// TestMain ends the server that the tests share.
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }

@@ -27,11 +27,12 @@ const breakLease = 5 * time.Millisecond
 
 func (w *world) Open() (ledger.Ledger, error) {
 	w.wire = &wire{database: unclosed{w.db}, rng: w.rng, loses: 10, kind: 6, early: w.early}
-	log, err := take(w.wire, instance{id: rand.Text(), name: "a"}, hour, nil)
+	f := newLife(hour)
+	f.patience = breakLease
+	log, err := take(w.wire, instance{id: rand.Text(), name: "a"}, f, nil)
 	if err != nil {
 		return nil, err
 	}
-	log.patience = breakLease
 	l, err := commit.Open(log, commit.Options{Random: rand.Reader, MaxGroups: ledgertest.ModelGroups})
 	if err != nil {
 		return nil, err
@@ -62,7 +63,7 @@ func TestModel(t *testing.T) {
 		}
 	})
 	t.Run("postgres", func(t *testing.T) {
-		db := connect(t, pgtest.Start(t).URL())
+		db := connect(t, pgtest.Shared(t).URL())
 		empty := func() database { return connectAgain(t, db) }
 		if said, caught := ledgertest.Caught(t, 8, regexp.MustCompile(""), worlds(t, empty, false)); caught {
 			t.Errorf("the model finds: %s", said)

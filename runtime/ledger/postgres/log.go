@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 )
 
@@ -17,88 +18,125 @@ const (
 	beatsPerLease = 6
 	// againPause is the pause between two questions after an append without an answer.
 	againPause = 20 * time.Millisecond
+	// never is a lease that does not end: only a free slot, or one of the same name, is taken.
+	never = 1000 * time.Hour
 )
 
 // A log is a commit.Log over one slot of a database, for as long as it owns it.
 type log struct {
-	db    database
-	slot  int
-	me    instance
-	lease time.Duration
-	// patience is how long an append without an answer is looked into; tests shorten it.
-	patience time.Duration
-	calls    calls
+	*life
+	db     database
+	slot   int
+	me     instance
+	rounds rounds
 
-	// Of the one goroutine that appends and truncates.
+	// Of the one goroutine that appends.
 	term int64
 	at   group // the end of the log, without its data
 
 	ended chan struct{} // closed by Close
 	done  chan struct{} // closed when keep has returned
 
-	mu       sync.Mutex
+	failing  sync.Mutex
 	failure  error
+	failed   chan struct{} // closed with failure
 	onFailed func(error)
 }
 
-var _ commit.Log = (*log)(nil)
+var (
+	_ commit.Log       = (*log)(nil)
+	_ commit.Confirmer = (*log)(nil)
+)
 
 // take makes an instance the owner of slot 0, which all keys are in as yet, as soon as the owner before is not heard of for a lease. It asks until stop is closed.
-func take(db database, me instance, lease time.Duration, stop <-chan struct{}) (*log, error) {
-	l := &log{db: db, me: me, lease: lease, patience: lease, calls: machine, ended: make(chan struct{}), done: make(chan struct{})}
-	for {
-		term, err := l.claim()
-		if err != nil {
-			return nil, err
-		}
-		if term > 0 {
-			l.term = term
-			break
-		}
-		select {
-		case <-stop:
-			return nil, errTaken
-		case <-l.calls.timers.Alarm(lease / beatsPerLease).C:
-		}
+func take(db database, me instance, f *life, stop <-chan struct{}) (*log, error) {
+	l := &log{life: f, db: db, me: me, ended: make(chan struct{}), done: make(chan struct{}), failed: make(chan struct{})}
+	if err := l.wait(stop); err != nil {
+		return nil, err
 	}
-	at, err := db.last(l.slot) // after the claim, so that it sees all that was confirmed
+	l.rounds.begun, l.rounds.since = &f.begun, f.begun.Add(1) // after the claim: marks from before it were of the log before
+	at, err := db.last(l.slot)                                // after the claim, so that it sees all that was confirmed
+	if err == nil {
+		err = f.missing(db, l.slot)
+	}
 	if err != nil {
+		db.release(me) //nolint:errcheck // its lease ends
 		return nil, err
 	}
 	l.at = at
+	f.took(me)
 	l.calls.Go(l.keep)
 	return l, nil
 }
 
-func (l *log) claim() (term int64, err error) {
-	if err := l.db.beat(l.me); err != nil {
-		return 0, err
+// wait claims the slot until it has it. One that has not heard the database for half a lease cannot know whether the owner lives, and
+// waits a whole lease longer: otherwise each hiccup of the database would have another instance decide.
+func (l *log) wait(stop <-chan struct{}) error {
+	heard, err := l.beat(l.db, l.slot, l.me)
+	if err != nil {
+		return err
 	}
-	return l.db.claim(l.slot, l.me, l.lease)
+	blind := 0 // beats, until the lease of an owner counts
+	for waits := false; ; {
+		if err == nil && l.isReplaced(heard.owner) {
+			l.db.release(l.me) //nolint:errcheck // it owns nothing
+			return errReplaced
+		}
+		if err == nil {
+			l.saw(heard.end)
+			lease := l.lease
+			if blind > 0 {
+				lease = never
+			}
+			if l.term, err = l.db.claim(l.slot, l.me, lease); err == nil && l.term > 0 {
+				return nil
+			}
+		}
+		switch {
+		case err != nil:
+			blind = beatsPerLease
+		case blind > 0:
+			blind--
+		}
+		if !waits && heard.owner.id != "" {
+			waits = true
+			l.waits(heard.owner.name)
+		}
+		pause := l.calls.timers.Alarm(l.lease / beatsPerLease)
+		select {
+		case <-stop:
+			pause.Stop()
+			l.db.release(l.me) //nolint:errcheck // it owns nothing
+			return errStopped
+		case <-pause.C:
+		}
+		heard, err = l.beat(l.db, l.slot, l.me)
+	}
 }
 
-// keep says that the instance lives, and fails the log where that cannot be said for a lease, or another instance owns the slot.
+// keep says that the instance lives, and fails the log where that cannot be said for a lease, where another instance owns the slot, or
+// where the clock is another than the database's.
 func (l *log) keep() {
 	defer close(l.done)
 	silent := l.calls.timers.Alarm(l.lease)
 	defer func() { silent.Stop() }()
 	for {
-		beat := l.calls.timers.Alarm(l.lease / beatsPerLease)
+		pause := l.calls.timers.Alarm(l.lease / beatsPerLease)
 		select {
 		case <-l.ended:
-			beat.Stop()
+			pause.Stop()
 			return
-		case <-beat.C:
+		case <-pause.C:
 		}
-		err := l.db.beat(l.me)
-		if err == nil {
-			var mine bool
-			if mine, err = l.db.owns(l.slot, l.me); err == nil && !mine {
-				l.fail(errTaken) //nolint:errcheck // it is told
-				return
-			}
-		}
-		if err == nil {
+		heard, err := l.beat(l.db, l.slot, l.me)
+		switch {
+		case errors.Is(err, errClock):
+			l.fail(err) //nolint:errcheck // it is told
+			return
+		case err == nil && heard.owner.id != l.me.id:
+			l.fail(l.takenBy(heard.owner)) //nolint:errcheck // it is told
+			return
+		case err == nil:
 			silent.Stop()
 			silent = l.calls.timers.Alarm(l.lease)
 			continue
@@ -112,12 +150,20 @@ func (l *log) keep() {
 	}
 }
 
+// takenBy returns why the log has failed that another instance owns now.
+func (l *log) takenBy(owner instance) error {
+	if l.isReplaced(owner) {
+		return errReplaced
+	}
+	return errTaken
+}
+
 // Notify has failed called when the log fails outside of Append, or at once where it has.
 func (l *log) Notify(failed func(error)) {
-	l.mu.Lock()
+	l.failing.Lock()
 	l.onFailed = failed
 	err := l.failure
-	l.mu.Unlock()
+	l.failing.Unlock()
 	if err != nil {
 		failed(err)
 	}
@@ -125,12 +171,13 @@ func (l *log) Notify(failed func(error)) {
 
 // fail notes that the log is lost until it is opened again.
 func (l *log) fail(err error) error {
-	l.mu.Lock()
+	l.failing.Lock()
 	if l.failure == nil {
 		l.failure = err
+		close(l.failed)
 	}
 	failed := l.onFailed
-	l.mu.Unlock()
+	l.failing.Unlock()
 	if failed != nil {
 		l.calls.Go(func() { failed(err) }) // the ledger may be waiting for Append
 	}
@@ -139,8 +186,8 @@ func (l *log) fail(err error) error {
 
 // Health returns why the log has failed.
 func (l *log) Health() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.failing.Lock()
+	defer l.failing.Unlock()
 	return l.failure
 }
 
@@ -157,13 +204,17 @@ func (l *log) Append(first uint64, data []byte) error {
 }
 
 func (l *log) append(g group) error {
+	round := l.rounds.begin()
 	kept, err := l.db.add(l.slot, l.term, l.at, g)
 	if err != nil || !kept {
+		l.looked.Add(1)
 		if err := l.resolve(g, err); err != nil {
 			return l.fail(err)
 		}
 	}
 	l.at = g.end()
+	l.saw(l.at)
+	l.rounds.prove(round)
 	return nil
 }
 
@@ -212,10 +263,69 @@ func (l *log) look(g group) (kept bool, err error) {
 	return l.db.add(l.slot, l.term, l.at, g)
 }
 
+// Mark implements commit.Confirmer.
+func (l *log) Mark() uint64 { return l.begun.Load() }
+
+// Confirm implements commit.Confirmer. One question is under way at a time, and serves all who wait.
+func (l *log) Confirm(mark uint64) error {
+	if mark < l.rounds.since {
+		return fmt.Errorf("%w: the log was taken again meanwhile", ledger.ErrUnavailable)
+	}
+	deadline := l.calls.timers.Alarm(l.patience)
+	defer deadline.Stop()
+	for cause := errSilent; ; {
+		proved, wait := l.rounds.after(mark)
+		if proved {
+			return nil
+		}
+		if wait == nil {
+			err := l.ask()
+			if err == nil {
+				continue
+			}
+			cause, wait = err, l.rest()
+		}
+		select {
+		case <-wait:
+		case <-l.failed:
+			return fmt.Errorf("%w: %w", ledger.ErrUnavailable, l.Health())
+		case <-deadline.C:
+			return fmt.Errorf("%w: %w", ledger.ErrUnavailable, cause)
+		}
+	}
+}
+
+// ask asks the database whether the slot is this log's.
+func (l *log) ask() error {
+	defer l.rounds.answered()
+	round := l.rounds.begin()
+	mine, err := l.db.confirm(l.slot, l.me)
+	switch {
+	case err != nil:
+		return err
+	case !mine:
+		return l.fail(errTaken)
+	}
+	l.rounds.prove(round)
+	return nil
+}
+
+// rest returns a channel that is closed after a pause.
+func (l *log) rest() <-chan struct{} {
+	over := make(chan struct{})
+	l.calls.timers.AfterFunc(min(againPause, l.patience/beatsPerLease), func() { close(over) })
+	return over
+}
+
 // Read implements commit.Log.
 func (l *log) Read(from uint64, yield func(first uint64, group []byte) bool) error {
+	return readAll(l.db, l.slot, from, yield)
+}
+
+// readAll reads a log page by page.
+func readAll(db database, slot int, from uint64, yield func(first uint64, group []byte) bool) error {
 	for {
-		page, err := l.db.read(l.slot, from, pageGroups)
+		page, err := db.read(slot, from, pageGroups)
 		if err != nil {
 			return err
 		}
@@ -231,18 +341,8 @@ func (l *log) Read(from uint64, yield func(first uint64, group []byte) bool) err
 	}
 }
 
-// Truncate implements commit.Log.
-func (l *log) Truncate(from uint64) error {
-	done, err := l.db.cut(l.slot, l.term, from)
-	if err == nil && !done {
-		err = l.fail(errTaken)
-	}
-	if err != nil {
-		return err
-	}
-	l.at, err = l.db.last(l.slot)
-	return err
-}
+// Truncate implements commit.Log. Groups are never removed: one that is unfinished was changed.
+func (l *log) Truncate(uint64) error { return errChanged }
 
 // Head implements commit.Log.
 func (l *log) Head() (first uint64, err error) {

@@ -1,6 +1,7 @@
 // Package pgledger keeps a ledger's log in PostgreSQL, so that another machine goes on where one is lost. One instance at a time
 // owns the log and decides; others wait. A group is told as kept after a transaction that found the owner's term in place, and the
-// group before it: an owner that was paused, cut off or replaced appends nothing. Nothing leads to this package from a setting yet.
+// group before it: an owner that was paused, cut off or replaced appends nothing. What is answered without an append is confirmed:
+// the database has to say that the log is still this instance's, and to have a standby's word for it.
 package pgledger
 
 import (
@@ -8,26 +9,67 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/system"
 )
-
-// defaultLease is how long an owner may be silent before another instance takes over.
-const defaultLease = 2 * time.Second
 
 // Options say which database, and who asks.
 type Options struct {
 	URL  string // several hosts are allowed; the primary is found
 	Name string // of the instance: one that is started again under its name takes over from itself at once
-	// Lease is how long an owner may be silent, by the database's clock; 0 means defaultLease. All instances have the same.
+	// Lease is how long an owner may be silent, by the database's clock. All instances have the same.
 	Lease time.Duration
 	// Trust takes a database without a synchronous standby, as one that copies what it keeps below SQL.
-	Trust bool
-	// Random gives the id of the process.
-	Random io.Reader
+	Trust       bool
+	Environment string // of the service; a database is of one
+	// Calls give randomness for the ids of processes, and the clock that is compared with the database's.
+	Calls system.Calls
+	// Waits is called with the owner's name when the log begins to wait for another instance; nil for nothing.
+	Waits func(owner string)
 	// Stop ends waiting for the owner where it is closed; nil for never.
 	Stop <-chan struct{}
+}
+
+// A Store is the database as a process uses it. The process opens a log in it, and another one when that has failed.
+type Store struct {
+	options Options
+	find    *finder
+	life    *life
+	db      *postgres // for what is no log's
+
+	open     atomic.Pointer[log]
+	closing  sync.Once
+	standing atomic.Int32
+}
+
+// CheckURL says what is wrong with the address of a database. It does not repeat the address, which has a password.
+func CheckURL(url string) error {
+	_, err := newFinder(url)
+	return err
+}
+
+// NewStore returns a database, which nothing is asked yet.
+func NewStore(o Options) (*Store, error) {
+	if o.Name == "" {
+		return nil, errors.New("ledger: the instance has no name; set SVC_INSTANCE")
+	}
+	find, err := newFinder(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{options: o, find: find, life: newLife(o.Lease), db: newPostgres(find, o.Lease)}
+	s.life.clock = o.Calls.Clock
+	s.life.waits = func(owner string) {
+		s.standing.Store(int32(Waiting))
+		if o.Waits != nil {
+			o.Waits(owner)
+		}
+	}
+	return s, nil
 }
 
 // A Log is a commit.Log that is closed by its ledger.
@@ -36,50 +78,97 @@ type Log interface {
 	io.Closer
 }
 
-// Init makes the tables in a database that has none of them.
-func Init(url string) error {
-	find, err := newFinder(url)
-	if err != nil {
-		return err
-	}
-	db := newPostgres(find, defaultLease)
-	defer db.close()
-	if err := db.create(); err != nil {
-		return fmt.Errorf("ledger: making the tables, which a database has once: %w", err)
-	}
-	return nil
-}
-
-// Open waits until no other instance owns the log, and takes it. Its Close hands it over at once.
-func Open(o Options) (Log, error) {
-	if o.Name == "" {
-		return nil, errors.New("ledger: the instance has no name")
-	}
-	if o.Lease == 0 {
-		o.Lease = defaultLease
-	}
-	find, err := newFinder(o.URL)
-	if err != nil {
+// Open waits until no other instance owns the log, and takes it. Its Close hands it over at once. An error that wraps ledger.ErrLocked
+// says that another process has taken it in the name of this one.
+func (s *Store) Open() (Log, error) {
+	if err := s.check(); err != nil {
 		return nil, err
 	}
-	db := newPostgres(find, o.Lease)
-	l, err := openOver(db, &o)
+	var id [16]byte
+	if _, err := io.ReadFull(s.options.Calls.Random, id[:]); err != nil {
+		return nil, fmt.Errorf("ledger: reading randomness for the id of the instance: %w", err)
+	}
+	db := newPostgres(s.find, s.options.Lease)
+	l, err := take(db, instance{id: hex.EncodeToString(id[:]), name: s.options.Name}, s.life, s.options.Stop)
 	if err != nil {
 		db.close()
 		return nil, err
 	}
-	return l, nil
+	db.copying.exec(sqlSweep) //nolint:errcheck // the next one does it
+	s.open.Store(l)
+	s.standing.Store(int32(Deciding))
+	return &kept{l, db}, nil
 }
 
-func openOver(db *postgres, o *Options) (*log, error) {
-	if !o.Trust {
-		if err := db.replicated(); err != nil {
-			return nil, err
-		}
+// check returns why the database can't be used.
+func (s *Store) check() error {
+	made, err := s.db.made()
+	switch {
+	case err != nil:
+		return fmt.Errorf("ledger: asking the database: %w", err)
+	case made.level == 0:
+		return errors.New("ledger: the database has no tables; make them with: bailiff store init")
+	case made.level < level:
+		return fmt.Errorf("ledger: the tables are of the level %d, and this release needs %d; bring them up to it with: bailiff store init", made.level, level)
+	case made.level > level:
+		return fmt.Errorf("ledger: the tables are of the level %d, and this release knows %d; start the release that made them", made.level, level)
+	case made.environment != s.options.Environment:
+		return fmt.Errorf("ledger: the database is of the environment %s, and SVC_ENV is %s; each environment needs a database of its own", made.environment, s.options.Environment)
 	}
-	var id [16]byte
-	if _, err := io.ReadFull(o.Random, id[:]); err != nil {
-		return nil, fmt.Errorf("ledger: reading randomness for the id of the instance: %w", err)
+	if s.options.Trust {
+		return nil
 	}
-	return take(db, instance{id: hex.EncodeToString(id[:]), name: o.Name}, o.Lease, o.Stop)
+	return s.db.replicated()
 }
+
+// A Standing is what an instance does.
+type Standing int32
+
+// An instance starts, waits for another one, decides, or can't.
+const (
+	Starting Standing = iota
+	Waiting
+	Deciding
+	Failed
+)
+
+// Standing returns what the instance does.
+func (s *Store) Standing() Standing {
+	now := Standing(s.standing.Load())
+	if l := s.open.Load(); now == Deciding && l != nil && l.Health() != nil {
+		return Failed
+	}
+	return now
+}
+
+// Counts are what metrics tell of a process.
+type Counts struct {
+	Takeovers uint64        // how often it took the log
+	Looked    uint64        // how many appends had no answer, and were looked into
+	Offset    time.Duration // of the database's clock, when it was last heard
+}
+
+// Counts returns what metrics tell.
+func (s *Store) Counts() Counts {
+	return Counts{s.life.taken.Load(), s.life.looked.Load(), time.Duration(s.life.offset.Load())}
+}
+
+// Signer returns what NoteSigner noted last, by whichever instance; "" where there was none.
+func (s *Store) Signer() (string, error) {
+	made, err := s.db.made()
+	return made.signer, err
+}
+
+// NoteSigner notes which keys sign, for the instances that start later.
+func (s *Store) NoteSigner(ids string) error {
+	_, err := s.db.copying.exec(`UPDATE bailiff.store SET signer = $1`, ids)
+	return err
+}
+
+// Reading returns the log to be read alone, whichever instance has it. Nothing can be appended to it.
+func (s *Store) Reading() commit.Log {
+	return &kept{&log{life: s.life, db: s.db, failed: make(chan struct{}), failure: errReadOnly}, s.db}
+}
+
+// Close gives up the connections that are no log's.
+func (s *Store) Close() { s.closing.Do(s.db.close) }

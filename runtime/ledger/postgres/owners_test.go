@@ -12,6 +12,7 @@ import (
 
 	"bailiff/fuzz/kit/pgtest"
 	"bailiff/fuzz/kit/seed"
+	"bailiff/runtime/ledger"
 )
 
 // TestOwners has two instances take one slot from each other while both go on appending: all that was confirmed is in the log,
@@ -45,13 +46,14 @@ func fight(db database, from uint64, takeovers int) error {
 		if l := before; l != nil {
 			done.Go(func() { f.appendUntil(l, rand.New(rand.NewPCG(from, uint64(n)<<32)), &taken) }) //nolint:gosec // a test's
 		}
-		l, err := take(w, instance{id: fmt.Sprint(n), name: "same"}, hour, nil)
+		short := newLife(hour)
+		short.patience = 5 * time.Millisecond
+		l, err := take(w, instance{id: fmt.Sprint(n), name: "same"}, short, nil)
 		if err != nil {
 			return err
 		}
 		taken.Store(true)
 		done.Wait()
-		l.patience = 5 * time.Millisecond
 		for range n % 3 {
 			f.append(l, w.rng)
 		}
@@ -75,7 +77,7 @@ func beside(db database) (own database, end func()) {
 	}
 	own = &postgres{
 		writing: &session{find: p.writing.find, patience: p.writing.patience},
-		reading: p.reading, living: p.living, sqlAdd: p.sqlAdd,
+		reading: p.reading, free: p.free, living: p.living, asking: p.asking, copying: p.copying, sqlAdd: p.sqlAdd,
 	}
 	return own, own.(*postgres).writing.close
 }
@@ -157,9 +159,7 @@ func TestWentBack(t *testing.T) {
 			for first := uint64(1); first <= 3; first++ {
 				must(t, l.Append(first, sealed(rng, first, 1)))
 			}
-			if done, err := db.cut(0, l.term, 3); err != nil || !done {
-				t.Fatal(done, err)
-			}
+			goBack(t, db, 3)
 			return l.Append(4, sealed(rng, 4, 1))
 		}
 		if err := again(""); !errors.Is(err, errWentBack) {
@@ -179,7 +179,7 @@ func TestWaits(t *testing.T) {
 		first := open(t, db, "a", "1", lease)
 		stop := make(chan struct{})
 		time.AfterFunc(2*lease, func() { close(stop) })
-		if _, err := take(db, instance{"2", "b"}, lease, stop); !errors.Is(err, errTaken) {
+		if _, err := take(db, instance{"2", "b"}, newLife(lease), stop); !errors.Is(err, errStopped) {
 			t.Fatalf("taken from an owner that lives: %v", err)
 		}
 		must(t, first.Close())
@@ -210,12 +210,15 @@ func TestReplaced(t *testing.T) {
 	l.Notify(func(err error) { failed <- err })
 	other := open(t, db, "a", "2", hour)
 	defer other.Close()
-	if err := <-failed; !errors.Is(err, errTaken) || !errors.Is(l.Health(), errTaken) {
+	if err := <-failed; !errors.Is(err, ledger.ErrLocked) || !errors.Is(l.Health(), ledger.ErrLocked) {
 		t.Errorf("it fails with %v", err)
 	}
 	must(t, l.Close())
-	if mine, err := db.owns(0, other.me); !mine || err != nil {
+	if mine, err := db.confirm(0, other.me); !mine || err != nil {
 		t.Errorf("an instance that was replaced gave the slot away: %v", err)
+	}
+	if _, err := take(db, instance{"3", "a"}, l.life, nil); !errors.Is(err, ledger.ErrLocked) {
+		t.Errorf("an instance takes the slot back from a process that has its name: %v", err)
 	}
 }
 

@@ -38,7 +38,7 @@ func flawed(t *testing.T, flaw string) string {
 
 // TestStatements carries out the same random statements in the twin and in PostgreSQL: each has the same answer.
 func TestStatements(t *testing.T) {
-	db := connect(t, pgtest.Start(t).URL())
+	db := connect(t, pgtest.Shared(t).URL())
 	rng := rand.New(rand.NewPCG(uint64(seed.Value(t)), 0)) //nolint:gosec // a test's
 	const (
 		rounds = 10
@@ -60,7 +60,7 @@ func TestStatements(t *testing.T) {
 // connectAgain empties the tables.
 func connectAgain(t *testing.T, db *postgres) *postgres {
 	t.Helper()
-	_, err := db.writing.exec("TRUNCATE bailiff.groups, bailiff.instances")
+	_, err := db.writing.exec("TRUNCATE bailiff.groups, bailiff.instances, bailiff.snapshots, bailiff.marks, bailiff.lists")
 	must(t, err)
 	_, err = db.writing.exec("UPDATE bailiff.slots SET term = 0, owner = NULL, owner_name = NULL")
 	must(t, err)
@@ -114,7 +114,8 @@ type question struct {
 func (q question) of(db database) (step, answer string, term int64, kept bool) {
 	switch q.kind {
 	case 0:
-		return "beat", fmt.Sprint(db.beat(q.me)), 0, false
+		heard, err := db.beat(0, q.me)
+		return "beat", fmt.Sprint(heard.owner, heard.end, err), 0, false
 	case 1:
 		n, err := db.claim(0, q.me, q.lease)
 		return "claim", fmt.Sprint(n, err), n, false
@@ -122,18 +123,13 @@ func (q question) of(db database) (step, answer string, term int64, kept bool) {
 		n, err := db.again(0, q.me, q.term)
 		return "again", fmt.Sprint(n, err), n, false
 	case 3:
-		mine, err := db.owns(0, q.me)
-		return "owns", fmt.Sprint(mine, err), 0, false
+		mine, err := db.confirm(0, q.me)
+		return "confirm", fmt.Sprint(mine, err), 0, false
 	case 4:
 		if q.from%4 == 0 {
 			return "release", fmt.Sprint(db.release(q.me)), 0, false
 		}
-	case 5:
-		if q.from%3 == 0 {
-			done, err := db.cut(0, q.term, q.from)
-			return "cut", fmt.Sprint(done, err), 0, false
-		}
-	case 6:
+	case 5, 6:
 		page, err := db.read(0, q.from, 1+int(q.from%5))
 		return "read", fmt.Sprint(page, err), 0, false
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -41,11 +42,15 @@ func (t *twin) with(slot int, f func(*twinSlot)) {
 	}
 }
 
-func (t *twin) beat(me instance) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.seen[me.id] = t.now()
-	return nil
+func (t *twin) beat(slot int, me instance) (heard pulse, err error) {
+	t.with(slot, func(s *twinSlot) {
+		heard = pulse{at: t.now(), owner: s.owner}
+		t.seen[me.id] = heard.at
+		if n := len(s.groups); n > 0 {
+			heard.end = s.groups[n-1].end()
+		}
+	})
+	return heard, nil
 }
 
 func (t *twin) claim(slot int, me instance, lease time.Duration) (term int64, err error) {
@@ -68,7 +73,7 @@ func (t *twin) again(slot int, me instance, term int64) (next int64, err error) 
 	return next, nil
 }
 
-func (t *twin) owns(slot int, me instance) (mine bool, err error) {
+func (t *twin) confirm(slot int, me instance) (mine bool, err error) {
 	t.with(slot, func(s *twinSlot) { mine = s.owner.id == me.id })
 	return mine, nil
 }
@@ -123,13 +128,17 @@ func (t *twin) read(slot int, from uint64, limit int) (page []group, err error) 
 	return page, nil
 }
 
-func (t *twin) cut(slot int, term int64, from uint64) (done bool, err error) {
-	t.with(slot, func(s *twinSlot) {
-		if done = s.term == term; done {
+// goBack takes the groups from an LSN on out of a database, as a restoration to an older state does.
+func goBack(t *testing.T, db database, from uint64) {
+	t.Helper()
+	if twin, ok := db.(*twin); ok {
+		twin.with(0, func(s *twinSlot) {
 			s.groups = slices.DeleteFunc(s.groups, func(g group) bool { return g.first >= from })
-		}
-	})
-	return done, nil
+		})
+		return
+	}
+	_, err := db.(*postgres).copying.exec("DELETE FROM bailiff.groups WHERE first >= $1", int64(from)) //nolint:gosec // a test's
+	must(t, err)
 }
 
 func (t *twin) close() {}

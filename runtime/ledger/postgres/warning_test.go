@@ -2,7 +2,6 @@ package pgledger
 
 import (
 	"context"
-	"crypto/rand"
 	mathrand "math/rand/v2"
 	"strings"
 	"testing"
@@ -53,7 +52,7 @@ func cancelWaiting(t *testing.T, db *postgres) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		var cancelled int64
-		must(t, db.reading.do(func(ctx context.Context, c *pgx.Conn) error {
+		must(t, db.query(func(ctx context.Context, c *pgx.Conn) error {
 			return c.QueryRow(ctx, `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity
 				WHERE wait_event = 'SyncRep' AND query LIKE '%INSERT INTO bailiff.groups%'`).Scan(&cancelled)
 		}))
@@ -66,15 +65,15 @@ func cancelWaiting(t *testing.T, db *postgres) {
 
 // TestUnsafe refuses a database that would confirm records of one machine only, and a way that could be read by others.
 func TestUnsafe(t *testing.T) {
-	server := pgtest.Start(t)
-	if _, err := Open(Options{URL: server.URL(), Random: rand.Reader, Name: "a"}); err == nil || !strings.Contains(err.Error(), "synchronous_standby_names") {
+	server := pgtest.Shared(t)
+	connect(t, server.URL())
+	store := newStore(t, server.URL(), "a", false)
+	_, err := store.Init("")
+	must(t, err)
+	if _, err := store.Open(); err == nil || !strings.Contains(err.Error(), "synchronous_standby_names") {
 		t.Errorf("without a standby: %v", err)
 	}
-	must(t, Init(server.URL()))
-	if err := Init(server.URL()); err == nil || !strings.Contains(err.Error(), "already exists") {
-		t.Errorf("tables made twice: %v", err)
-	}
-	l, err := Open(Options{URL: server.URL(), Random: rand.Reader, Name: "a", Trust: true})
+	l, err := newStore(t, server.URL(), "a", true).Open()
 	must(t, err)
 	must(t, l.Close())
 	for url, says := range map[string]string{
@@ -86,7 +85,7 @@ func TestUnsafe(t *testing.T) {
 		"postgres://u:secret@127.0.0.1/b":                      "",
 		"postgres://u:secret@db.example/b?sslmode=verify-full": "",
 	} {
-		_, err := newFinder(url)
+		err := CheckURL(url)
 		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret")) {
 			t.Errorf("%s: %v", url, err)
 		}

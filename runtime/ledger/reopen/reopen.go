@@ -38,6 +38,8 @@ type Options struct {
 	Stuck func(error)
 	// Opening is called when an attempt begins, and what it returns when the attempt ends. nil for nothing.
 	Opening func() (done func())
+	// Opened is called in the background when the log is open again. nil for nothing.
+	Opened func()
 	// Go starts what may hang, such as closing a failed log, in the background; nil means system.Go.
 	Go func(task func())
 	// Timers measure pauses and patience; nil means the machine's.
@@ -86,8 +88,9 @@ type Log struct {
 }
 
 var (
-	_ commit.Reopener = (*Log)(nil)
-	_ commit.Dropper  = (*Log)(nil)
+	_ commit.Reopener  = (*Log)(nil)
+	_ commit.Dropper   = (*Log)(nil)
+	_ commit.Confirmer = (*Log)(nil)
 )
 
 // Open opens a log for the first time and returns one that is opened again by the same function. The error is that of the function.
@@ -178,6 +181,27 @@ func (l *Log) Free(lsn uint64, reached func(ledger.RetentionStep) error) error {
 	return l.dropper(func(log commit.Dropper) error { return log.Free(lsn, reached) })
 }
 
+// Mark implements commit.Confirmer. While no log is open it is 0, which no log that is opened later confirms.
+func (l *Log) Mark() (mark uint64) {
+	l.use(func(log commit.Log) error { //nolint:errcheck // Confirm is refused then
+		if log, ok := log.(commit.Confirmer); ok {
+			mark = log.Mark()
+		}
+		return nil
+	})
+	return mark
+}
+
+// Confirm implements commit.Confirmer.
+func (l *Log) Confirm(mark uint64) error {
+	return l.use(func(log commit.Log) error {
+		if log, ok := log.(commit.Confirmer); ok {
+			return log.Confirm(mark)
+		}
+		return nil
+	})
+}
+
 // Current implements commit.Reopener.
 func (l *Log) Current() commit.Log { return l.inner }
 
@@ -221,6 +245,9 @@ func (l *Log) Reopen(cause error, leave func(), resume func() error) bool {
 			l.steady.Store(false)
 			l.timer = l.options.Timers.AfterFunc(l.options.Most, func() { l.steady.Store(true) })
 			l.options.Log.Info("the ledger is open again", "attempt", attempt)
+			if l.options.Opened != nil {
+				l.options.Go(l.options.Opened)
+			}
 			return true
 		}
 		why := fmt.Errorf("it failed (%v) and does not open again: %v", cause, err) //nolint:errorlint // only the text may be visible

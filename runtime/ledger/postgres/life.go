@@ -1,0 +1,95 @@
+package pgledger
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// maxClockOffset is how far the clocks of an instance and of the database may differ: a key's time would otherwise jump when another
+// instance decides.
+const maxClockOffset = time.Second
+
+// A life is what the logs of a process, which it opens one after the other, have in common.
+type life struct {
+	lease    time.Duration
+	patience time.Duration    // how long a statement without an answer is looked into; tests shorten it
+	clock    func() time.Time // nil: it is not compared with the database's
+	calls    calls
+	waits    func(owner string) // called when the log begins to wait for another instance
+
+	begun  atomic.Uint64 // rounds; see rounds
+	taken  atomic.Uint64 // how often the log was taken
+	looked atomic.Uint64 // how many appends had no answer
+	offset atomic.Int64  // of the database's clock, nanoseconds
+
+	mu   sync.Mutex
+	kept group           // the end of the log as this process has seen it
+	mine map[string]bool // the ids by which this process has taken it
+}
+
+func newLife(lease time.Duration) *life {
+	f := &life{lease: lease, patience: lease, calls: machine, waits: func(string) {}, mine: map[string]bool{}}
+	f.begun.Store(1)
+	return f
+}
+
+// saw notes an end of the log that is kept for certain.
+func (f *life) saw(end group) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if end.last > f.kept.last {
+		f.kept = end.end()
+	}
+}
+
+// took notes that the process has taken the log.
+func (f *life) took(me instance) {
+	f.taken.Add(1)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mine[me.id] = true
+}
+
+// isReplaced reports whether the owner is another process that has the name of this one, which has had the log before. Both would take it
+// from each other for ever.
+func (l *log) isReplaced(owner instance) bool {
+	l.life.mu.Lock()
+	defer l.life.mu.Unlock()
+	return owner.name == l.me.name && !l.mine[owner.id] && len(l.mine) > 0
+}
+
+// missing returns why a log is not the one that this process has seen before, nil where it is.
+func (f *life) missing(db database, slot int) error {
+	f.mu.Lock()
+	kept := f.kept
+	f.mu.Unlock()
+	if kept.last == 0 {
+		return nil
+	}
+	page, err := db.read(slot, kept.first, 1)
+	if err == nil && (len(page) != 1 || !kept.is(page[0])) {
+		return fmt.Errorf("%w (record %d was confirmed, and is not there)", errWentBack, kept.last)
+	}
+	return err
+}
+
+// beat says that an instance lives, and compares the clocks. Half of the time that the answer took is not held against them.
+func (f *life) beat(db database, slot int, me instance) (pulse, error) {
+	if f.clock == nil {
+		return db.beat(slot, me)
+	}
+	asked := f.clock()
+	heard, err := db.beat(slot, me)
+	if err != nil {
+		return heard, err
+	}
+	half := f.clock().Sub(asked) / 2
+	offset := heard.at.Sub(asked.Add(half))
+	f.offset.Store(int64(offset))
+	if offset.Abs() > maxClockOffset+half {
+		return heard, fmt.Errorf("%w by %s, and %s is the most; have a time service set both", errClock, offset.Round(time.Millisecond), maxClockOffset)
+	}
+	return heard, nil
+}

@@ -1,0 +1,102 @@
+package pgledger
+
+// level is the version of the tables. A release that needs other tables raises it, and store init brings older ones up to it.
+const level = 1
+
+// tables are made by Init, each where there is none of the name. A slot is a part of the keys; there is one of them as yet. Times are the
+// database's. The log is in groups alone: snapshots and lists are copies, which are made from it again.
+const tables = `
+CREATE SCHEMA IF NOT EXISTS bailiff;
+CREATE TABLE IF NOT EXISTS bailiff.store (
+	one boolean PRIMARY KEY DEFAULT true CHECK (one),
+	level int NOT NULL,
+	slots int NOT NULL CHECK (slots BETWEEN 1 AND 1024),
+	environment text NOT NULL,
+	signer text NOT NULL DEFAULT ''
+);
+CREATE TABLE IF NOT EXISTS bailiff.instances (
+	id text PRIMARY KEY,
+	name text NOT NULL,
+	seen timestamptz NOT NULL
+) WITH (fillfactor = 20);
+CREATE TABLE IF NOT EXISTS bailiff.slots (
+	slot int PRIMARY KEY,
+	term bigint NOT NULL DEFAULT 0,
+	owner text,
+	owner_name text
+) WITH (fillfactor = 20);
+CREATE TABLE IF NOT EXISTS bailiff.groups (
+	slot int,
+	first bigint,
+	last bigint NOT NULL,
+	hash bytea NOT NULL,
+	data bytea NOT NULL,
+	PRIMARY KEY (slot, first)
+) WITH (toast_tuple_target = 8160);
+ALTER TABLE bailiff.groups ALTER data SET STORAGE EXTERNAL;
+CREATE TABLE IF NOT EXISTS bailiff.snapshots (
+	slot int,
+	part int,
+	data bytea NOT NULL,
+	PRIMARY KEY (slot, part)
+);
+ALTER TABLE bailiff.snapshots ALTER data SET STORAGE EXTERNAL;
+CREATE TABLE IF NOT EXISTS bailiff.marks (
+	slot int PRIMARY KEY,
+	mark bytea NOT NULL
+);
+CREATE TABLE IF NOT EXISTS bailiff.lists (
+	slot int,
+	key bytea,
+	stretch bigint,
+	list bytea NOT NULL,
+	PRIMARY KEY (slot, key, stretch)
+);
+INSERT INTO bailiff.slots (slot) VALUES (0) ON CONFLICT DO NOTHING;`
+
+// grants are what the role of a service needs. It inserts groups, and neither changes nor removes them. %s is the role.
+const grants = `
+GRANT USAGE ON SCHEMA bailiff TO %[1]s;
+REVOKE ALL ON ALL TABLES IN SCHEMA bailiff FROM %[1]s;
+GRANT SELECT ON bailiff.store TO %[1]s;
+GRANT UPDATE (signer) ON bailiff.store TO %[1]s;
+GRANT SELECT, UPDATE ON bailiff.slots TO %[1]s;
+GRANT SELECT, INSERT ON bailiff.groups TO %[1]s;
+GRANT SELECT, INSERT, UPDATE, DELETE ON bailiff.instances, bailiff.snapshots, bailiff.marks, bailiff.lists TO %[1]s;`
+
+// The statements. Those that change a slot lock its row before they change anything, and so are wholly before a claim or wholly after it. A
+// scalar subquery looks for the group before: an EXISTS is planned as a scan of the whole log.
+const (
+	fence = `WITH fence AS (SELECT slot FROM bailiff.slots WHERE slot = $1 AND term = $2 FOR UPDATE) `
+
+	sqlAdd = fence + `INSERT INTO bailiff.groups (slot, first, last, hash, data) SELECT slot, $3, $4, $5, $6 FROM fence
+WHERE $7::bigint = 0 OR (SELECT g.last = $7 AND g.hash = $8 FROM bailiff.groups g WHERE g.slot = $1 AND g.first = $9)`
+
+	// sqlBeat writes, so that its commit waits for the standby, and what it has read is kept.
+	sqlBeat = `WITH beat AS (INSERT INTO bailiff.instances (id, name, seen) VALUES ($2, $3, clock_timestamp())
+ON CONFLICT (id) DO UPDATE SET seen = clock_timestamp())
+SELECT clock_timestamp(), COALESCE(s.owner, ''), COALESCE(s.owner_name, ''), COALESCE(g.first, 0), COALESCE(g.last, 0), COALESCE(g.hash, '')
+FROM bailiff.slots s LEFT JOIN LATERAL (SELECT first, last, hash FROM bailiff.groups WHERE slot = s.slot ORDER BY first DESC LIMIT 1) g ON true
+WHERE s.slot = $1`
+
+	sqlClaim = `UPDATE bailiff.slots SET term = term + 1, owner = $2, owner_name = $3 WHERE slot = $1 AND (owner IS NULL OR owner_name = $3
+OR owner NOT IN (SELECT id FROM bailiff.instances WHERE seen > clock_timestamp() - $4::bigint * interval '1 microsecond')) RETURNING term`
+
+	sqlAgain = `UPDATE bailiff.slots SET term = term + 1 WHERE slot = $1 AND owner = $2 AND term >= $3 RETURNING term`
+
+	// sqlConfirm writes to the log of changes alone, so that its commit waits for the standby: a primary that was replaced would still
+	// answer what only reads. It locks nothing.
+	sqlConfirm = `SELECT count(pg_logical_emit_message(true, 'bailiff', '')) FROM bailiff.slots WHERE slot = $1 AND owner = $2`
+
+	sqlRelease = `WITH gone AS (DELETE FROM bailiff.instances WHERE id = $1)
+UPDATE bailiff.slots SET term = term + 1, owner = NULL, owner_name = NULL WHERE owner = $1`
+
+	// sqlSweep forgets instances that ended without a word.
+	sqlSweep = `DELETE FROM bailiff.instances WHERE seen < clock_timestamp() - interval '1 day' AND id NOT IN (SELECT owner FROM bailiff.slots WHERE owner IS NOT NULL)`
+
+	sqlLast = `SELECT first, last, hash FROM bailiff.groups WHERE slot = $1 ORDER BY first DESC LIMIT 1`
+
+	sqlRead = `SELECT first, last, hash, data FROM bailiff.groups WHERE slot = $1 AND last >= $2
+AND first >= COALESCE((SELECT g.first FROM bailiff.groups g WHERE g.slot = $1 AND g.first <= $2 ORDER BY g.first DESC LIMIT 1), 0)
+ORDER BY first LIMIT $3`
+)

@@ -1,0 +1,162 @@
+package pgledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// A made is the row of the store's own table; its level is 0 where there are no tables.
+type made struct {
+	level       int
+	environment string
+	signer      string
+}
+
+func (p *postgres) made() (m made, err error) {
+	err = p.query(func(ctx context.Context, c *pgx.Conn) error {
+		var there bool
+		if err := c.QueryRow(ctx, `SELECT to_regclass('bailiff.store') IS NOT NULL`).Scan(&there); err != nil || !there {
+			return err
+		}
+		err := c.QueryRow(ctx, `SELECT level, environment, signer FROM bailiff.store`).Scan(&m.level, &m.environment, &m.signer)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return m, err
+}
+
+// Init makes the tables that are missing, and gives a role, if one is named, what a service needs of them. It reports whether it made
+// any; tables of another environment or of a newer release are an error.
+func (s *Store) Init(role string) (fresh bool, err error) {
+	before, err := s.db.made()
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("ledger: asking the database: %w", err)
+	case before.level > level:
+		return false, s.check()
+	case before.level != 0 && before.environment != s.options.Environment:
+		return false, s.check()
+	}
+	err = s.db.transact(func(ctx context.Context, t pgx.Tx) error {
+		if _, err := t.Exec(ctx, tables); err != nil {
+			return fmt.Errorf("making the tables: %w", err)
+		}
+		if _, err := t.Exec(ctx, `INSERT INTO bailiff.store (level, slots, environment) VALUES ($1, 1, $2) ON CONFLICT (one) DO UPDATE SET level = $1`, level, s.options.Environment); err != nil {
+			return fmt.Errorf("making the tables: %w", err)
+		}
+		if role == "" {
+			return nil
+		}
+		if _, err := t.Exec(ctx, fmt.Sprintf(grants, pgx.Identifier{role}.Sanitize())); err != nil {
+			return fmt.Errorf("giving the role %s what it needs (CREATE ROLE makes it): %w", role, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("ledger: %w", err)
+	}
+	return before.level == 0, nil
+}
+
+// A Status is what there is to know of a database.
+type Status struct {
+	Server      string // version
+	Environment string
+	Level       int
+
+	Owner string        // name of the instance that decides; "" for none
+	Term  int64         // how often the log was taken, and looked into
+	Heard time.Duration // since the owner was heard
+	Last  uint64        // LSN of the last record
+	Bytes int64         // of all tables
+
+	Instances []InstanceStatus
+
+	Unsafe  string        // why what the database confirms may be lost with its machine; "" where it is not
+	Changes bool          // the role may change or remove groups
+	Offset  time.Duration // of the database's clock
+}
+
+// An InstanceStatus is an instance that was heard in the last day.
+type InstanceStatus struct {
+	Name  string
+	Heard time.Duration // since then
+}
+
+// Status asks the database for all that there is to know of it.
+func (s *Store) Status() (status Status, err error) {
+	if made, err := s.db.made(); err != nil {
+		return status, fmt.Errorf("ledger: asking the database: %w", err)
+	} else if made.level == 0 || made.environment != s.options.Environment {
+		return status, s.check()
+	}
+	err = s.db.query(func(ctx context.Context, c *pgx.Conn) error {
+		asked := s.options.Calls.Clock()
+		var now time.Time
+		var heard float64
+		if err := c.QueryRow(ctx, sqlStatus).Scan(&now, &status.Server, &status.Level, &status.Environment, &status.Term, &status.Owner, &heard, &status.Last, &status.Bytes, &status.Changes); err != nil {
+			return err
+		}
+		status.Offset = now.Sub(asked.Add(s.options.Calls.Clock().Sub(asked) / 2))
+		status.Heard = seconds(heard)
+		rows, err := c.Query(ctx, `SELECT name, extract(epoch FROM clock_timestamp() - seen)::float8 FROM bailiff.instances WHERE seen > clock_timestamp() - interval '1 day' ORDER BY name, seen DESC`)
+		if err != nil {
+			return err
+		}
+		status.Instances, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (i InstanceStatus, err error) {
+			var heard float64
+			err = row.Scan(&i.Name, &heard)
+			i.Heard = seconds(heard)
+			return i, err
+		})
+		return err
+	})
+	if err != nil {
+		return status, fmt.Errorf("ledger: asking the database: %w", err)
+	}
+	var lossy *lossyError
+	if err := s.db.replicated(); errors.As(err, &lossy) {
+		status.Unsafe = lossy.Error()
+	} else if err != nil {
+		return status, err
+	}
+	return status, nil
+}
+
+const sqlStatus = `SELECT clock_timestamp(), current_setting('server_version'), st.level, st.environment, s.term, COALESCE(s.owner_name, ''),
+COALESCE(extract(epoch FROM clock_timestamp() - i.seen)::float8, 0), COALESCE((SELECT g.last FROM bailiff.groups g WHERE g.slot = 0 ORDER BY g.first DESC LIMIT 1), 0),
+(SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'bailiff' AND c.relkind = 'r'),
+has_table_privilege('bailiff.groups', 'UPDATE') OR has_table_privilege('bailiff.groups', 'DELETE') OR has_table_privilege('bailiff.groups', 'TRUNCATE')
+FROM bailiff.store st, bailiff.slots s LEFT JOIN bailiff.instances i ON i.id = s.owner WHERE s.slot = 0`
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// A lossyError says that the database may lose what it has confirmed when its machine is lost.
+type lossyError struct{ setting, value string }
+
+// Error says which setting allows that.
+func (e *lossyError) Error() string {
+	return fmt.Sprintf("ledger: the database has %s = '%s': what it confirms may be on one machine only; set a synchronous standby, fsync = on and synchronous_commit = on, or set SVC_STORE_SYNC=trust where it copies what it keeps in another way", e.setting, e.value)
+}
+
+// replicated returns a *lossyError where the database may lose what it confirms when its machine is lost, nil where it does not.
+func (p *postgres) replicated() error {
+	return p.query(func(ctx context.Context, c *pgx.Conn) error {
+		for _, setting := range []string{"synchronous_standby_names", "fsync", "synchronous_commit"} {
+			var value string
+			if err := c.QueryRow(ctx, "SHOW "+setting).Scan(&value); err != nil {
+				return err
+			}
+			if value == "" || value == "off" || value == "local" || value == "remote_write" {
+				return &lossyError{setting, value}
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,296 @@
+package pgledger
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"bailiff/fuzz/kit/pgtest"
+	"bailiff/fuzz/kit/seed"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
+)
+
+// TestInit makes the tables once, finds them the second time, and refuses those that are not its own.
+func TestInit(t *testing.T) {
+	url := pgtest.Shared(t).URL()
+	db := connect(t, url)
+	_, err := db.copying.exec("DROP SCHEMA bailiff CASCADE")
+	must(t, err)
+	store := newStore(t, url, "a", true)
+	wants := func(what string) {
+		t.Helper()
+		if _, err := store.Open(); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%q is not in: %v", what, err)
+		}
+	}
+	wants("bailiff store init")
+	for _, want := range []bool{true, false} {
+		if fresh, err := store.Init(""); fresh != want || err != nil {
+			t.Errorf("made: %v, want %v: %v", fresh, want, err)
+		}
+	}
+	other := newStore(t, url, "a", true)
+	other.options.Environment = "production"
+	if _, err := other.Init(""); err == nil || !strings.Contains(err.Error(), "of the environment test") {
+		t.Errorf("tables of another environment: %v", err)
+	}
+	_, err = db.copying.exec("UPDATE bailiff.store SET level = 2")
+	must(t, err)
+	wants("start the release that made them")
+	if _, err := store.Init(""); err == nil || !strings.Contains(err.Error(), "this release knows 1") {
+		t.Errorf("tables of a newer release: %v", err)
+	}
+}
+
+// TestRole: a role that was given what a service needs appends groups, keeps copies, and can neither change groups nor remove them.
+func TestRole(t *testing.T) {
+	server := pgtest.Shared(t)
+	admin := connect(t, server.URL())
+	_, err := admin.copying.exec("DROP ROLE IF EXISTS agent")
+	must(t, err)
+	_, err = admin.copying.exec("CREATE ROLE agent LOGIN")
+	must(t, err)
+	_, err = newStore(t, server.URL(), "a", true).Init("agent")
+	must(t, err)
+	url := strings.Replace(server.URL(), "user=postgres", "user=agent", 1)
+	store := newStore(t, url, "a", true)
+	log, err := store.Open()
+	must(t, err)
+	l, err := commit.Open(log, commit.Options{Random: store.options.Calls.Random, SnapshotEvery: 3, IndexEvery: 3})
+	must(t, err)
+	for i := range 20 {
+		must(t, l.CreateKey(t.Context(), ledger.Key{ID: ledger.ID{byte(i + 1)}, Hash: [32]byte{byte(i + 1)}, Created: 1}))
+	}
+	must(t, store.NoteSigner("k"))
+	if signer, err := store.Signer(); signer != "k" || err != nil {
+		t.Errorf("the signer is %q: %v", signer, err)
+	}
+	must(t, l.Close())
+	for _, change := range []string{"UPDATE bailiff.groups SET last = 1", "DELETE FROM bailiff.groups", "TRUNCATE bailiff.groups", "UPDATE bailiff.store SET environment = 'x'"} {
+		if _, err := same(t, url).copying.exec(change); err == nil || !strings.Contains(err.Error(), "permission denied") {
+			t.Errorf("%s: %v", change, err)
+		}
+	}
+	if status, err := store.Status(); err != nil || status.Changes || status.Last != 20 || status.Unsafe == "" || status.Bytes == 0 || status.Owner != "" {
+		t.Errorf("%+v, %v", status, err)
+	}
+	if status, err := newStore(t, server.URL(), "a", true).Status(); err != nil || !status.Changes {
+		t.Errorf("the owner of the tables: %+v, %v", status, err)
+	}
+}
+
+// TestCopies: snapshot and index are what the log comes to, also for one that only reads, and a damaged snapshot is passed over.
+func TestCopies(t *testing.T) {
+	url := pgtest.Shared(t).URL()
+	db := connect(t, url)
+	store := newStore(t, url, "a", true)
+	_, err := store.Init("")
+	must(t, err)
+	log, err := store.Open()
+	must(t, err)
+	l, err := commit.Open(log, commit.Options{Random: store.options.Calls.Random, SnapshotEvery: 10, IndexEvery: 5})
+	must(t, err)
+	for i := range 60 {
+		must(t, l.CreateKey(t.Context(), ledger.Key{ID: ledger.ID{byte(i + 1)}, Hash: [32]byte{byte(i + 1)}, Created: 1}))
+	}
+	for deadline := time.Now().Add(20 * time.Second); l.Indexed() < 50; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the index covers %d records", l.Indexed())
+		}
+	}
+	must(t, l.Close())
+	reading := store.Reading()
+	covers, err := commit.VerifySnapshot(reading)
+	if must(t, err); covers < 10 {
+		t.Errorf("the snapshot covers %d records", covers)
+	}
+	covers, err = commit.VerifyIndex(reading)
+	if must(t, err); covers < 50 {
+		t.Errorf("the index covers %d records", covers)
+	}
+	_, err = db.copying.exec("UPDATE bailiff.lists SET list = list || '\\x01' WHERE stretch = 1")
+	must(t, err)
+	if _, err := commit.VerifyIndex(reading); !errors.Is(err, commit.ErrIndexChanged) {
+		t.Errorf("an index that was changed: %v", err)
+	}
+	_, err = db.copying.exec("UPDATE bailiff.snapshots SET data = substr(data, 2)")
+	must(t, err)
+	log, err = store.Open()
+	must(t, err)
+	l, err = commit.Open(log, commit.Options{Random: store.options.Calls.Random})
+	must(t, err)
+	if keys, err := l.Keys(t.Context()); len(keys) != 60 || err != nil {
+		t.Errorf("%d keys without a good snapshot: %v", len(keys), err)
+	}
+	must(t, l.Close())
+	_, err = db.copying.exec("UPDATE bailiff.groups SET data = substr(data, 1, length(data) - 1) WHERE first = (SELECT max(first) FROM bailiff.groups)")
+	must(t, err)
+	if log, err = store.Open(); err == nil {
+		defer log.Close()
+		_, err = commit.Open(log, commit.Options{Random: store.options.Calls.Random})
+	}
+	if !errors.Is(err, ledger.ErrCorrupt) {
+		t.Errorf("a last group that was changed: %v", err)
+	}
+}
+
+// TestLargeSnapshot keeps a snapshot of several parts, and replaces it by one of fewer.
+func TestLargeSnapshot(t *testing.T) {
+	db := connect(t, pgtest.Shared(t).URL())
+	k := &kept{open(t, unclosed{db}, "a", "1", hour), db}
+	defer k.Close()
+	random := rand.NewChaCha8([32]byte{1})
+	for _, size := range []int{2*partBytes + 5, partBytes, 3} {
+		want := make([]byte, size)
+		random.Read(want)
+		must(t, k.SaveSnapshot(want))
+		if got, err := k.LoadSnapshot(); err != nil || string(got) != string(want) {
+			t.Errorf("of %d bytes %d came back: %v", len(want), len(got), err)
+		}
+	}
+}
+
+// TestClock: an instance whose clock is another than the database's neither takes the log nor keeps it.
+func TestClock(t *testing.T) {
+	db := unclosed{newTwin(1)}
+	var ahead atomic.Int64
+	f := newLife(60 * time.Millisecond)
+	f.clock = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	ahead.Store(int64(time.Minute))
+	if _, err := take(db, instance{"1", "a"}, f, nil); !errors.Is(err, errClock) || !strings.Contains(err.Error(), "-1m0s") {
+		t.Fatalf("with a clock that is ahead: %v", err)
+	}
+	ahead.Store(int64(maxClockOffset / 2))
+	l, err := take(db, instance{"2", "a"}, f, nil)
+	must(t, err)
+	defer l.Close()
+	failed := make(chan error, 1)
+	l.Notify(func(err error) { failed <- err })
+	ahead.Store(int64(-time.Minute))
+	if err := <-failed; !errors.Is(err, errClock) {
+		t.Errorf("it fails with %v", err)
+	}
+}
+
+// A deaf database loses heartbeats.
+type deaf struct {
+	database
+	down atomic.Bool
+}
+
+func (d *deaf) beat(slot int, me instance) (pulse, error) {
+	if d.down.Load() {
+		return pulse{}, errLost
+	}
+	return d.database.beat(slot, me)
+}
+
+// TestBlind: an instance that did not hear the database waits a lease longer before it takes the log from another one, which may not have
+// been heard for the same reason; it takes what is free at once.
+func TestBlind(t *testing.T) {
+	const lease = 240 * time.Millisecond
+	inner := newTwin(1)
+	owner := open(t, unclosed{inner}, "a", "1", hour) // is heard once
+	defer owner.Close()
+	time.Sleep(lease)
+	db := &deaf{database: unclosed{inner}}
+	waits := make(chan string, 1)
+	f := newLife(lease)
+	f.waits = func(owner string) { waits <- owner }
+	inner.beat(0, owner.me) //nolint:errcheck // the twin's
+	type result struct {
+		l   *log
+		err error
+	}
+	took := make(chan result, 1)
+	go func() {
+		l, err := take(db, instance{"2", "b"}, f, nil)
+		took <- result{l, err}
+	}()
+	if name := <-waits; name != "a" {
+		t.Errorf("it waits for %q", name)
+	}
+	db.down.Store(true)
+	time.Sleep(2 * lease)
+	db.down.Store(false)
+	heard := time.Now()
+	got := <-took
+	must(t, got.err)
+	defer got.l.Close()
+	if waited := time.Since(heard); waited < lease*2/3 {
+		t.Errorf("it waited %s after it had heard nothing, and the lease is %s", waited, lease)
+	}
+}
+
+// TestWentBackMeanwhile: a log that lacks what this process has seen, as owner or while it waited, is not taken.
+func TestWentBackMeanwhile(t *testing.T) {
+	each(t, func(t *testing.T, fresh func(string) database) {
+		db := unclosed{fresh("")}
+		rng := rand.New(rand.NewPCG(uint64(seed.Value(t)), 0)) //nolint:gosec // a test's
+		l := open(t, db, "a", "1", hour)
+		for first := uint64(1); first <= 3; first++ {
+			must(t, l.Append(first, sealed(rng, first, 1)))
+		}
+		waiting, stop := newLife(hour), make(chan struct{})
+		close(stop)
+		if _, err := take(db, instance{"2", "b"}, waiting, stop); !errors.Is(err, errStopped) {
+			t.Fatal(err)
+		}
+		must(t, l.Close())
+		goBack(t, db.database, 3)
+		for name, f := range map[string]*life{"the owner": l.life, "who waited": waiting} {
+			if _, err := take(db, instance{"3", name}, f, nil); !errors.Is(err, errWentBack) {
+				t.Errorf("%s takes a log that has lost records: %v", name, err)
+			}
+		}
+		l, err := take(db, instance{"4", "d"}, newLife(hour), nil)
+		must(t, err)
+		must(t, l.Close())
+	})
+}
+
+// TestStatus tells who decides, and who waits.
+func TestStatus(t *testing.T) {
+	primary, _ := pgtest.StartPair(t)
+	store := newStore(t, primary.URL(), "a", false)
+	if _, err := store.Status(); err == nil || !strings.Contains(err.Error(), "bailiff store init") {
+		t.Errorf("without tables: %v", err)
+	}
+	_, err := store.Init("")
+	must(t, err)
+	log, err := store.Open()
+	must(t, err)
+	waits := make(chan string, 1)
+	other := newStore(t, primary.URL(), "b", false)
+	stop := make(chan struct{})
+	other.options.Stop, other.options.Waits = stop, func(owner string) { waits <- owner }
+	ended := make(chan error, 1)
+	go func() { _, err := other.Open(); ended <- err }()
+	if owner := <-waits; owner != "a" || store.Standing() != Deciding || other.Standing() != Waiting {
+		t.Errorf("%q decides; a is %d, and b %d", owner, store.Standing(), other.Standing())
+	}
+	status, err := store.Status()
+	must(t, err)
+	if status.Owner != "a" || len(status.Instances) != 2 || status.Instances[1].Name != "b" || status.Unsafe != "" || status.Term != 1 || status.Offset.Abs() > maxClockOffset {
+		t.Errorf("%+v", status)
+	}
+	close(stop)
+	if err := <-ended; !errors.Is(err, errStopped) {
+		t.Errorf("one that was asked to end while it waits: %v", err)
+	}
+	must(t, log.Close())
+	if status, err = store.Status(); err != nil || status.Owner != "" || len(status.Instances) != 0 {
+		t.Errorf("when all have ended: %+v, %v", status, err)
+	}
+	if counts := store.Counts(); counts.Takeovers != 1 || counts.Looked != 0 {
+		t.Errorf("%+v", counts)
+	}
+	must(t, store.db.query(func(context.Context, *pgx.Conn) error { return nil }))
+}
