@@ -65,8 +65,8 @@ func NewStore(o Options) (*Store, error) {
 	s.life.clock = o.Calls.Clock
 	s.life.waits = func(owner string) {
 		s.standing.Store(int32(Waiting))
-		if o.Waits != nil {
-			o.Waits(owner)
+		if s.options.Waits != nil {
+			s.options.Waits(owner)
 		}
 	}
 	return s, nil

@@ -13,6 +13,7 @@ import (
 
 	"bailiff/fuzz/kit/pgtest"
 	"bailiff/fuzz/kit/seed"
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 )
@@ -66,7 +67,7 @@ func TestRole(t *testing.T) {
 	l, err := commit.Open(log, commit.Options{Random: store.options.Calls.Random, SnapshotEvery: 3, IndexEvery: 3})
 	must(t, err)
 	for i := range 20 {
-		must(t, l.CreateKey(t.Context(), ledger.Key{ID: ledger.ID{byte(i + 1)}, Hash: [32]byte{byte(i + 1)}, Created: 1}))
+		must(t, l.CreateKey(t.Context(), ledgertest.NewKey(uint64(i+1))))
 	}
 	must(t, store.NoteSigner("k"))
 	if signer, err := store.Signer(); signer != "k" || err != nil {
@@ -98,7 +99,7 @@ func TestCopies(t *testing.T) {
 	l, err := commit.Open(log, commit.Options{Random: store.options.Calls.Random, SnapshotEvery: 10, IndexEvery: 5})
 	must(t, err)
 	for i := range 60 {
-		must(t, l.CreateKey(t.Context(), ledger.Key{ID: ledger.ID{byte(i + 1)}, Hash: [32]byte{byte(i + 1)}, Created: 1}))
+		must(t, l.CreateKey(t.Context(), ledgertest.NewKey(uint64(i+1))))
 	}
 	for deadline := time.Now().Add(20 * time.Second); l.Indexed() < 50; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
