@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -25,7 +26,6 @@ import (
 	"bailiff/fuzz/conform/vectors"
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
-	"bailiff/vm/form/httpurl"
 )
 
 // Commands are the commands of testers. Their doc texts are the help.
@@ -233,8 +233,8 @@ func (c *serviceFlags) config(needed bool) (config *conform.Config, err error) {
 
 // isAddress reports whether a text is the address of a service: a scheme, a host, and perhaps a path below which the service is.
 func isAddress(text string) bool {
-	u, err := httpurl.Parse(text)
-	return err == nil && u.Query == "" && !strings.ContainsAny(text, "?#")
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && !strings.ContainsAny(text, "?#")
 }
 
 // flags are those that a run needs to be repeated, beside its address, seed and level.

@@ -19,24 +19,17 @@ func run(arguments ...string) (code int, out, complaint string) {
 	return code, text.String(), other.String()
 }
 
-// TestFlags gives each flag a value that can't be run with: the message names it, and what it has to be.
-func TestFlags(t *testing.T) {
-	dir := t.TempDir()
-	file := func(name, content string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	keys, bad := file("keys", "sk_svc_1\n"), file("bad", "one two three\n")
-	missing := filepath.Join(dir, "missing")
+// A refusal is a command line that can't be run, with the exit code and a part of the message.
+type refusal struct {
+	code      int
+	want      string
+	arguments []string
+}
+
+// refused are command lines with a flag each that can't be run with.
+func refused(dir, keys, bad, missing, key string) []refusal {
 	const none = "--url=http://127.0.0.1:1" // at which nothing listens
-	for _, one := range []struct {
-		code      int
-		want      string
-		arguments []string
-	}{
+	return []refusal{
 		{2, "give the address of a service", nil},
 		{2, `--url is "127.0.0.1:8787"; write http://`, []string{"--url=127.0.0.1:8787"}},
 		{2, `--url is "ftp://127.0.0.1"; write http://`, []string{"--url=ftp://127.0.0.1"}},
@@ -64,7 +57,7 @@ func TestFlags(t *testing.T) {
 		{2, `--format must be one of "text","json","junit"`, []string{none, "--format=xml"}},
 		{2, dir + " is a folder", []string{none, "-o", dir}},
 		{1, "can't be written: no such file or directory", []string{none, "-o", filepath.Join(missing, "report")}},
-		{1, "can't be written: no such file or directory", []string{none, "--key=" + operatorKey(t, dir), "--report=" + filepath.Join(missing, "report")}},
+		{1, "can't be written: no such file or directory", []string{none, "--key=" + key, "--report=" + filepath.Join(missing, "report")}},
 		{2, "--report and --key go together", []string{none, "--report=" + filepath.Join(dir, "report")}},
 		{2, "--report and --key go together", []string{none, "--key=" + keys}},
 		{2, "no mutant is called none; with --seed 5 there are ", []string{none, "--seed=5", "--against-mutant=none"}},
@@ -74,7 +67,22 @@ func TestFlags(t *testing.T) {
 		{2, "--for is -1s", []string{"verify", none, "--signer=x", "--for=-1s", missing}},
 		{2, "give the address of a service", []string{"verify", "--signer=x", missing}},
 		{2, "--signer", []string{"verify", none, "--signer=x", missing}},
-	} {
+	}
+}
+
+// TestFlags gives each flag a value that can't be run with: the message names it, and what it has to be.
+func TestFlags(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	keys, bad := file("keys", "sk_svc_1\n"), file("bad", "one two three\n")
+	missing := filepath.Join(dir, "missing")
+	for _, one := range refused(dir, keys, bad, missing, operatorKey(t, dir)) {
 		code, out, complaint := run(append([]string{"conform"}, one.arguments...)...)
 		if code != one.code || out != "" || !strings.Contains(complaint, one.want) || strings.Count(complaint, "can't be written") > 1 {
 			t.Errorf("conform %q ends with %d, %q and %q; expected %d and %q", one.arguments, code, out, complaint, one.code, one.want)
