@@ -34,7 +34,10 @@ func TestStopped(t *testing.T) {
 		{"interrupted while it verifies", []conform.Level{conform.Attestation}, func(_ *conform.Config, end context.CancelFunc) {
 			time.AfterFunc(50*time.Millisecond, end)
 		}, "it was interrupted"},
-		{"keys used up", all, func(c *conform.Config, _ context.CancelFunc) { c.Keys = conform.GivenKeys(nil, nil); c.Levels = c.Levels[1:] }, "there are no further API keys"},
+		{"keys used up", all, func(c *conform.Config, _ context.CancelFunc) {
+			c.Keys = conform.GivenKeys(nil, nil)
+			c.Levels = c.Levels[1:]
+		}, "there are no further API keys"},
 		{"a level without cases", all, func(c *conform.Config, _ context.CancelFunc) { c.Cases, c.Workers = 40, 1 }, "no case of Holds was run: the other levels had all cases; ask for more"},
 	} {
 		t.Run(one.name, func(t *testing.T) {
