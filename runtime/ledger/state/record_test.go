@@ -311,7 +311,6 @@ func TestRecordRoundTrip(t *testing.T) {
 func TestDecodeRefuses(t *testing.T) {
 	head := strings.Repeat("k", 16) + "\x05" // key, now
 	event := strings.Repeat("p", 16) + "\x01\x01\x00" + strings.Repeat("\x00", 6) + "\x00\x00" + strings.Repeat("\x00", 64) + "\x00\x00"
-	opened := "\x02" + strings.Repeat("h", 16) + "\x05" + strings.Repeat("\x00", 64) + "\x00\x00\x00\x00"
 	var r Record
 	if err := r.Decode("\x01" + head + event + "\x00\x00\x00"); err != nil {
 		t.Fatalf("the base of all cases: %v", err)
@@ -325,7 +324,6 @@ func TestDecodeRefuses(t *testing.T) {
 		"hooked":   "\x0b" + head + strings.Repeat("w", 16) + "\x00\x3f\x00\x00",
 		"forgets":  "\x01" + head + event + "\x81\x10\x05\x01n\x04\x00\x01\x01" + "\x00\x00",
 		"settled":  "\x0d" + head + strings.Repeat("w", 16) + "\x01\x02\x01\x00",
-		"sent":     "\x33" + head + event + "\x00\x00" + opened + "\x01a" + "\x00\x00\x00",
 	} {
 		if err := r.Decode(data); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -333,9 +331,6 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 	for name, data := range map[string]string{
 		"nothing":              "",
-		"sent without a hold":  "\x33" + head + event + "\x00\x00\x00" + "\x01a" + "\x00\x00\x00",
-		"sent as nothing":      "\x33" + head + event + "\x00\x00" + opened + "\x00" + "\x00\x00\x00",
-		"sent, subject of 2":   "\x33" + head + event + "\x02\x00" + opened + "\x01a" + "\x00\x00\x00",
 		"no kind":              "\x00" + head,
 		"unknown kind":         "\x10" + head,
 		"pinned to nothing":    "\x07" + head + strings.Repeat("h", 32) + "\x00\x00\x00\x07\x00\x01" + strings.Repeat("\x00", 33),
@@ -369,6 +364,26 @@ func TestDecodeRefuses(t *testing.T) {
 		"bytes after a record": "\x01" + head + event + "\x00\x00\x00\x00",
 	} {
 		if err := r.Decode(data); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+// TestDecodeRefusesSentAmounts does so with amounts as they were sent.
+func TestDecodeRefusesSentAmounts(t *testing.T) {
+	head := "\x33" + strings.Repeat("k", 16) + "\x05" + strings.Repeat("p", 16) + "\x01\x01\x00" + strings.Repeat("\x00", 8+64+2)
+	opened := "\x02" + strings.Repeat("h", 16) + "\x05" + strings.Repeat("\x00", 64+4)
+	const end = "\x00\x00\x00" // usage, outbox, replay
+	var r Record
+	if err := r.Decode(head + "\x00\x00" + opened + "\x01a" + end); err != nil {
+		t.Fatalf("the base of all cases: %v", err)
+	}
+	for name, data := range map[string]string{
+		"without a hold": "\x00\x00\x00" + "\x01a",
+		"of no bytes":    "\x00\x00" + opened + "\x00",
+		"subject of 2":   "\x02\x00" + opened + "\x01a",
+	} {
+		if r.Decode(head+data+end) == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
