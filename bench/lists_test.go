@@ -29,7 +29,7 @@ type listCase struct {
 	name   string
 	length int
 	policy string // before the list
-	entry  string // with NAME, WORDS or ADDRESS, which differ from entry to entry
+	entry  string // with NAME and others, which differ from entry to entry
 	lines  bool   // entries have a line each
 	intent map[string]any
 }
@@ -39,6 +39,7 @@ var (
 	listedNote = strings.Repeat("Monthly payout for the team; see https://api.example.net/v1/report?page=2 and ask in #ops first. ", 16)
 	listedPath = map[string]any{"action": "file_write", "path": "/workspace/shop/internal/cart/cart_test.go"}
 	listedPage = map[string]any{"action": "web_fetch", "url": "https://status.eu.shop.example.net/v1/report"}
+	listedCoin = map[string]any{"action": "wallet.transfer", "token": "SYMBOL", "amount": "7.5", "targetAddress": "0xADDRESS"}
 	listedMail = map[string]any{"action": "email.send", "to": []string{"ann@example.com", "bob.miller@shop.example.org"}}
 )
 
@@ -46,6 +47,7 @@ const (
 	files  = "## tool_calls\nallowed: file_write\nfile_write.blocked_paths: "
 	pages  = "## tool_calls\nallowed: web_fetch\nweb_fetch.blocked_domains: "
 	mails  = "## tool_calls\nallowed: email.send\nemail.allowed_recipients: *@*\nemail.blocked_recipients: "
+	coins  = "## evm\nallowed_chains: 1\nallowed_actions: wallet.transfer\n"
 	custom = "## tool_calls\nallowed: note\n## custom\n"
 )
 
@@ -57,11 +59,13 @@ var listCases = []listCase{
 	{"texts", longList, custom + "allow_only.metadata.team: ", "team NAME", false, noted("team", "team NAME")},
 	{"beginnings", shortList, custom + "allow_only.metadata.file starts_with: ", "NAME-", false, noted("file", "NAME-2026-11")},
 	{"beginnings", longList, custom + "allow_only.metadata.file starts_with: ", "NAME-", false, noted("file", "NAME-2026-11")},
+	{"beginnings of all lengths", wideList, custom + "allow_only.metadata.file starts_with: ", "LONG-NAME", false, noted("file", "LONG-NAME-2026-11")},
 	{"endings", shortList, custom + "allow_only.metadata.file ends_with: ", "-NAME", false, noted("file", "2026-11-NAME")},
 	{"endings", longList, custom + "allow_only.metadata.file ends_with: ", "-NAME", false, noted("file", "2026-11-NAME")},
 	{"recipients", shortList, mails, "NAME@example.com", false, listedMail},
 	{"recipients", longList, mails, "NAME@example.com", false, listedMail},
 	{"recipients with stars", wideList, mails, "*@NAME.example", false, listedMail},
+	{"tokens", wideList, coins, "token.SYMBOL.decimals: 6\ntoken.SYMBOL.max_transaction: 100\ntoken.SYMBOL.addresses: 0xADDRESS", true, listedCoin},
 	{"hosts", shortList, pages, "NAME.example.net", false, listedPage},
 	{"hosts", longList, pages, "NAME.example.net", false, listedPage},
 	{"paths", longList, files, "/srv/NAME", false, listedPath},
@@ -91,7 +95,9 @@ var (
 func entryAt(n int, form string) string {
 	first, last := firstNames[n%len(firstNames)], lastNames[(n+n/len(firstNames))%len(lastNames)]
 	address := fmt.Sprintf("%x", sha256.Sum256([]byte(first+last)))[:match.AddressLength-2]
-	return strings.NewReplacer("NAME", first+"-"+last, "WORDS", first+" "+last, "ADDRESS", address).Replace(form)
+	symbol := strings.ToUpper(first + last)
+	return strings.NewReplacer("NAME", first+"-"+last, "WORDS", first+" "+last, "LONG", strings.Repeat("x", n), "ADDRESS", address,
+		"SYMBOL", symbol[:min(len(symbol), 11)]).Replace(form)
 }
 
 // text returns the policy.
@@ -111,10 +117,14 @@ func (c *listCase) body(tb testing.TB) string {
 	tb.Helper()
 	in := map[string]any{"metadata": map[string]any{}}
 	maps.Copy(in, c.intent)
-	text, err := json.Marshal(map[string]any{
+	top := map[string]any{
 		"framework": "custom", "agentId": "shop-3", "intent": in,
 		"txCommit": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-	})
+	}
+	if in["amount"] != nil {
+		top["chainId"] = 1
+	}
+	text, err := json.Marshal(top)
 	if err != nil {
 		tb.Fatal(err)
 	}
