@@ -56,6 +56,17 @@ var random = map[*field]func(source, *Record){
 			g.replay(r)
 		}
 	},
+	maybeAbout: func(g source, r *Record) {
+		if g.IntN(3) == 0 {
+			r.Event.Subject = g.subject()
+		}
+	},
+	sentAmount: func(g source, r *Record) {
+		for r.Hold.Action != HoldOpened {
+			g.hold(r)
+		}
+		r.Hold.AmountSent = "a" + g.text(ledger.MaxEventDetail-1)
+	},
 	createdKey: func(g source, r *Record) {
 		r.Created = ledger.Key{
 			ID: r.Key, Hash: g.hash(), Email: g.text(ledger.MaxKeyText), Environment: g.text(20), Tier: g.text(20),
@@ -353,6 +364,26 @@ func TestDecodeRefuses(t *testing.T) {
 		"bytes after a record": "\x01" + head + event + "\x00\x00\x00\x00",
 	} {
 		if err := r.Decode(data); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+// TestDecodeRefusesSentAmounts does so with amounts as they were sent.
+func TestDecodeRefusesSentAmounts(t *testing.T) {
+	head := "\x33" + strings.Repeat("k", 16) + "\x05" + strings.Repeat("p", 16) + "\x01\x01\x00" + strings.Repeat("\x00", 8+64+2)
+	opened := "\x02" + strings.Repeat("h", 16) + "\x05" + strings.Repeat("\x00", 64+4)
+	const end = "\x00\x00\x00" // usage, outbox, replay
+	var r Record
+	if err := r.Decode(head + "\x00\x00" + opened + "\x01a" + end); err != nil {
+		t.Fatalf("the base of all cases: %v", err)
+	}
+	for name, data := range map[string]string{
+		"without a hold": "\x00\x00\x00" + "\x01a",
+		"of no bytes":    "\x00\x00" + opened + "\x00",
+		"subject of 2":   "\x02\x00" + opened + "\x01a",
+	} {
+		if r.Decode(head+data+end) == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
