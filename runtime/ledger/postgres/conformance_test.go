@@ -17,7 +17,7 @@ func TestConformance(t *testing.T) {
 	must(t, err)
 	open := func(t *testing.T) ledger.Ledger {
 		t.Helper()
-		log, err := store.Open()
+		log, err := store.open()
 		must(t, err)
 		l, err := commit.Open(log, commit.Options{Random: store.options.Calls.Random, SnapshotEvery: 40, IndexEvery: 10})
 		must(t, err)

@@ -40,6 +40,7 @@ type instance struct{ id, name string }
 type pulse struct {
 	at    time.Time // by the database's clock
 	owner instance  // of the slot; zero where there is none
+	held  string    // id of the instance that owned the slot last; "" where none has
 	end   group     // of the slot's log, which is kept for certain
 }
 
@@ -49,8 +50,8 @@ type database interface {
 	// beat notes that an instance lives.
 	beat(slot int, me instance) (pulse, error)
 	// claim makes an instance the owner of a slot whose owner has not been heard of for a lease, or has the same name, and returns
-	// the slot's new term; 0 where the owner lives.
-	claim(slot int, me instance, lease time.Duration) (term int64, err error)
+	// the slot's new term; 0 where the owner lives, or where after is not nil and the last owner's id is not in it.
+	claim(slot int, me instance, lease time.Duration, after []string) (term int64, err error)
 	// again moves the term of a slot that an instance owns, so that nothing under way can be kept any more. It returns 0 where
 	// the instance is not the owner, or the slot's term is below the one given.
 	again(slot int, me instance, term int64) (next int64, err error)
@@ -69,14 +70,16 @@ type database interface {
 	close()
 }
 
+// ErrStopped says that a process was asked to end while it waited for the log.
+var ErrStopped = errors.New("ledger: asked to end while another instance decides")
+
 // The reasons for which a log fails.
 var (
-	errTaken    = errors.New("ledger: another instance decides; this one waits, and decides when that one ends")
+	errTaken    = errors.New("ledger: another instance decides")
+	errDeposed  = fmt.Errorf("%w: another instance has decided since this one had the log; start this one again, and it waits until that one ends", ledger.ErrLocked)
 	errReplaced = fmt.Errorf("%w, which has the name of this instance; give each instance a name of its own with SVC_INSTANCE", ledger.ErrLocked)
 	errWentBack = errors.New("ledger: the database has lost records that it had confirmed: it was restored to an older state, or a standby took over that did not have everything; stop all instances, and find out which database has everything before one is started again")
 	errSilent   = errors.New("ledger: the database does not answer")
 	errClock    = errors.New("ledger: the clock of this machine and that of the database differ")
-	errReadOnly = errors.New("ledger: the log was opened to be read")
-	errStopped  = errors.New("ledger: asked to end while another instance decides")
 	errChanged  = fmt.Errorf("%w: a group is not as it was written, and the database keeps a group whole or not at all: somebody has changed it", ledger.ErrCorrupt)
 )

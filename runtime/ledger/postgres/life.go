@@ -2,6 +2,7 @@ package pgledger
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,12 +26,12 @@ type life struct {
 	offset atomic.Int64  // of the database's clock, nanoseconds
 
 	mu   sync.Mutex
-	kept group           // the end of the log as this process has seen it
-	mine map[string]bool // the ids by which this process has taken it
+	kept group    // the end of the log as this process has seen it
+	ids  []string // by which this process has come for it
 }
 
 func newLife(lease time.Duration) *life {
-	f := &life{lease: lease, patience: lease, calls: machine, waits: func(string) {}, mine: map[string]bool{}}
+	f := &life{lease: lease, patience: lease, calls: machine, waits: func(string) {}}
 	f.begun.Store(1)
 	return f
 }
@@ -44,20 +45,16 @@ func (f *life) saw(end group) {
 	}
 }
 
-// took notes that the process has taken the log.
-func (f *life) took(me instance) {
-	f.taken.Add(1)
+// comes notes the id by which the process comes for the log. It returns the ids by which it has come where it has had the log before, nil
+// otherwise.
+func (f *life) comes(me instance) (after []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.mine[me.id] = true
-}
-
-// isReplaced reports whether the owner is another process that has the name of this one, which has had the log before. Both would take it
-// from each other for ever.
-func (l *log) isReplaced(owner instance) bool {
-	l.life.mu.Lock()
-	defer l.life.mu.Unlock()
-	return owner.name == l.me.name && !l.mine[owner.id] && len(l.mine) > 0
+	f.ids = append(f.ids, me.id)
+	if f.taken.Load() == 0 {
+		return nil
+	}
+	return slices.Clone(f.ids)
 }
 
 // missing returns why a log is not the one that this process has seen before, nil where it is.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -51,7 +52,7 @@ var (
 // take makes an instance the owner of slot 0, which all keys are in as yet, as soon as the owner before is not heard of for a lease. It asks until stop is closed.
 func take(db database, me instance, f *life, stop <-chan struct{}) (*log, error) {
 	l := &log{life: f, db: db, me: me, ended: make(chan struct{}), done: make(chan struct{}), failed: make(chan struct{})}
-	if err := l.wait(stop); err != nil {
+	if err := l.wait(f.comes(me), stop); err != nil {
 		return nil, err
 	}
 	l.rounds.begun, l.rounds.since = &f.begun, f.begun.Add(1) // after the claim: marks from before it were of the log before
@@ -64,23 +65,27 @@ func take(db database, me instance, f *life, stop <-chan struct{}) (*log, error)
 		return nil, err
 	}
 	l.at = at
-	f.took(me)
+	f.taken.Add(1)
 	l.calls.Go(l.keep)
 	return l, nil
 }
 
 // wait claims the slot until it has it. One that has not heard the database for half a lease cannot know whether the owner lives, and
-// waits a whole lease longer: otherwise each hiccup of the database would have another instance decide.
-func (l *log) wait(stop <-chan struct{}) error {
+// waits a whole lease longer: otherwise each hiccup of the database would have another instance decide. A process that has had the log
+// before does not take it after another one: what it has in memory beside the log would be old.
+func (l *log) wait(after []string, stop <-chan struct{}) error {
 	heard, err := l.beat(l.db, l.slot, l.me)
 	if err != nil {
 		return err
 	}
 	blind := 0 // beats, until the lease of an owner counts
 	for waits := false; ; {
-		if err == nil && l.isReplaced(heard.owner) {
+		if err == nil && after != nil && heard.held != "" && !slices.Contains(after, heard.held) {
 			l.db.release(l.me) //nolint:errcheck // it owns nothing
-			return errReplaced
+			if heard.owner.name == l.me.name {
+				return errReplaced
+			}
+			return errDeposed
 		}
 		if err == nil {
 			l.saw(heard.end)
@@ -88,7 +93,7 @@ func (l *log) wait(stop <-chan struct{}) error {
 			if blind > 0 {
 				lease = never
 			}
-			if l.term, err = l.db.claim(l.slot, l.me, lease); err == nil && l.term > 0 {
+			if l.term, err = l.db.claim(l.slot, l.me, lease, after); err == nil && l.term > 0 {
 				return nil
 			}
 		}
@@ -107,7 +112,7 @@ func (l *log) wait(stop <-chan struct{}) error {
 		case <-stop:
 			pause.Stop()
 			l.db.release(l.me) //nolint:errcheck // it owns nothing
-			return errStopped
+			return ErrStopped
 		case <-pause.C:
 		}
 		heard, err = l.beat(l.db, l.slot, l.me)
@@ -134,7 +139,7 @@ func (l *log) keep() {
 			l.fail(err) //nolint:errcheck // it is told
 			return
 		case err == nil && heard.owner.id != l.me.id:
-			l.fail(l.takenBy(heard.owner)) //nolint:errcheck // it is told
+			l.fail(errTaken) //nolint:errcheck // it is told
 			return
 		case err == nil:
 			silent.Stop()
@@ -148,14 +153,6 @@ func (l *log) keep() {
 		default:
 		}
 	}
-}
-
-// takenBy returns why the log has failed that another instance owns now.
-func (l *log) takenBy(owner instance) error {
-	if l.isReplaced(owner) {
-		return errReplaced
-	}
-	return errTaken
 }
 
 // Notify has failed called when the log fails outside of Append, or at once where it has.

@@ -14,8 +14,12 @@ import (
 	"time"
 
 	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/reopen"
 	"bailiff/runtime/system"
 )
+
+// snapshotEvery is how many records are written between two snapshots: another instance reads no more when it takes over.
+const snapshotEvery = 1 << 19
 
 // Options say which database, and who asks.
 type Options struct {
@@ -34,14 +38,14 @@ type Options struct {
 	Stop <-chan struct{}
 }
 
-// A Store is the database as a process uses it. The process opens a log in it, and another one when that has failed.
+// A Store is the database as a process uses it. The process opens a log in it, and again when that has failed.
 type Store struct {
 	options Options
 	find    *finder
 	life    *life
 	db      *postgres // for what is no log's
 
-	open     atomic.Pointer[log]
+	current  atomic.Pointer[log] // that was opened last; nil until then
 	closing  sync.Once
 	standing atomic.Int32
 }
@@ -72,15 +76,36 @@ func NewStore(o Options) (*Store, error) {
 	return s, nil
 }
 
-// A Log is a commit.Log that is closed by its ledger.
-type Log interface {
-	commit.Log
-	io.Closer
+// Ledger waits until no other instance owns the log, takes it, and returns the ledger over it, whose Close hands it over at once. again
+// says how the log is opened again when it has failed; a process after which another one has decided does not open it again, and again
+// is told of it as stuck. Of the options of commit.Ledger, SnapshotEvery is set here where it is 0.
+func (s *Store) Ledger(options commit.Options, again reopen.Options) (*commit.Ledger, error) {
+	if options.SnapshotEvery == 0 {
+		options.SnapshotEvery = snapshotEvery
+	}
+	again.Most = min(again.Most, s.options.Lease/2)
+	if again.Most == 0 {
+		again.Most = s.options.Lease / 2
+	}
+	log, err := reopen.Open(func() (commit.Log, error) {
+		l, err := s.open()
+		if err != nil {
+			return nil, err // a nil *kept would be a commit.Log that is not nil
+		}
+		return l, nil
+	}, again)
+	if err != nil {
+		return nil, err
+	}
+	l, err := commit.Open(log, options)
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return l, nil
 }
 
-// Open waits until no other instance owns the log, and takes it. Its Close hands it over at once. An error that wraps ledger.ErrLocked
-// says that another process has taken it in the name of this one.
-func (s *Store) Open() (Log, error) {
+// open waits until no other instance owns the log, and takes it. Its Close hands it over at once.
+func (s *Store) open() (*kept, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -95,7 +120,7 @@ func (s *Store) Open() (Log, error) {
 		return nil, err
 	}
 	db.copying.exec(sqlSweep) //nolint:errcheck // the next one does it
-	s.open.Store(l)
+	s.current.Store(l)
 	s.standing.Store(int32(Deciding))
 	return &kept{l, db}, nil
 }
@@ -135,7 +160,7 @@ const (
 // Standing returns what the instance does.
 func (s *Store) Standing() Standing {
 	now := Standing(s.standing.Load())
-	if l := s.open.Load(); now == Deciding && l != nil && l.Health() != nil {
+	if l := s.current.Load(); now == Deciding && l != nil && l.Health() != nil {
 		return Failed
 	}
 	return now
@@ -163,11 +188,6 @@ func (s *Store) Signer() (string, error) {
 func (s *Store) NoteSigner(ids string) error {
 	_, err := s.db.copying.exec(`UPDATE bailiff.store SET signer = $1`, ids)
 	return err
-}
-
-// Reading returns the log to be read alone, whichever instance has it. Nothing can be appended to it.
-func (s *Store) Reading() commit.Log {
-	return &kept{&log{life: s.life, db: s.db, failed: make(chan struct{}), failure: errReadOnly}, s.db}
 }
 
 // Close gives up the connections that are no log's.

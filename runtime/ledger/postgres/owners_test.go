@@ -179,7 +179,7 @@ func TestWaits(t *testing.T) {
 		first := open(t, db, "a", "1", lease)
 		stop := make(chan struct{})
 		time.AfterFunc(2*lease, func() { close(stop) })
-		if _, err := take(db, instance{"2", "b"}, newLife(lease), stop); !errors.Is(err, errStopped) {
+		if _, err := take(db, instance{"2", "b"}, newLife(lease), stop); !errors.Is(err, ErrStopped) {
 			t.Fatalf("taken from an owner that lives: %v", err)
 		}
 		must(t, first.Close())
@@ -209,8 +209,7 @@ func TestReplaced(t *testing.T) {
 	failed := make(chan error, 1)
 	l.Notify(func(err error) { failed <- err })
 	other := open(t, db, "a", "2", hour)
-	defer other.Close()
-	if err := <-failed; !errors.Is(err, ledger.ErrLocked) || !errors.Is(l.Health(), ledger.ErrLocked) {
+	if err := <-failed; !errors.Is(err, errTaken) || !errors.Is(l.Health(), errTaken) {
 		t.Errorf("it fails with %v", err)
 	}
 	must(t, l.Close())
@@ -219,6 +218,10 @@ func TestReplaced(t *testing.T) {
 	}
 	if _, err := take(db, instance{"3", "a"}, l.life, nil); !errors.Is(err, ledger.ErrLocked) {
 		t.Errorf("an instance takes the slot back from a process that has its name: %v", err)
+	}
+	must(t, other.Close())
+	if _, err := take(db, instance{"4", "a"}, l.life, nil); !errors.Is(err, errDeposed) {
+		t.Errorf("a process takes a slot that another one has had since: %v", err)
 	}
 }
 

@@ -62,7 +62,7 @@ func connectAgain(t *testing.T, db *postgres) *postgres {
 	t.Helper()
 	_, err := db.writing.exec("TRUNCATE bailiff.groups, bailiff.instances, bailiff.snapshots, bailiff.marks, bailiff.lists")
 	must(t, err)
-	_, err = db.writing.exec("UPDATE bailiff.slots SET term = 0, owner = NULL, owner_name = NULL")
+	_, err = db.writing.exec("UPDATE bailiff.slots SET term = 0, owner = NULL, owner_name = NULL, held = NULL")
 	must(t, err)
 	return db
 }
@@ -115,9 +115,13 @@ func (q question) of(db database) (step, answer string, term int64, kept bool) {
 	switch q.kind {
 	case 0:
 		heard, err := db.beat(0, q.me)
-		return "beat", fmt.Sprint(heard.owner, heard.end, err), 0, false
+		return "beat", fmt.Sprint(heard.owner, heard.held, heard.end, err), 0, false
 	case 1:
-		n, err := db.claim(0, q.me, q.lease)
+		var after []string
+		if q.from%3 == 0 {
+			after = []string{q.me.id}
+		}
+		n, err := db.claim(0, q.me, q.lease, after)
 		return "claim", fmt.Sprint(n, err), n, false
 	case 2:
 		n, err := db.again(0, q.me, q.term)

@@ -27,7 +27,7 @@ func TestInit(t *testing.T) {
 	store := newStore(t, url, "a", true)
 	wants := func(what string) {
 		t.Helper()
-		if _, err := store.Open(); err == nil || !strings.Contains(err.Error(), what) {
+		if _, err := store.open(); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%q is not in: %v", what, err)
 		}
 	}
@@ -62,7 +62,7 @@ func TestRole(t *testing.T) {
 	must(t, err)
 	url := strings.Replace(server.URL(), "user=postgres", "user=agent", 1)
 	store := newStore(t, url, "a", true)
-	log, err := store.Open()
+	log, err := store.open()
 	must(t, err)
 	l, err := commit.Open(log, commit.Options{Random: store.options.Calls.Random, SnapshotEvery: 3, IndexEvery: 3})
 	must(t, err)
@@ -87,14 +87,14 @@ func TestRole(t *testing.T) {
 	}
 }
 
-// TestCopies: snapshot and index are what the log comes to, also for one that only reads, and a damaged snapshot is passed over.
+// TestCopies: snapshot and index are what the log comes to, and a damaged snapshot is passed over.
 func TestCopies(t *testing.T) {
 	url := pgtest.Shared(t).URL()
 	db := connect(t, url)
 	store := newStore(t, url, "a", true)
 	_, err := store.Init("")
 	must(t, err)
-	log, err := store.Open()
+	log, err := store.open()
 	must(t, err)
 	l, err := commit.Open(log, commit.Options{Random: store.options.Calls.Random, SnapshotEvery: 10, IndexEvery: 5})
 	must(t, err)
@@ -107,7 +107,8 @@ func TestCopies(t *testing.T) {
 		}
 	}
 	must(t, l.Close())
-	reading := store.Reading()
+	reading := &kept{log.log, store.db} // it is closed, and its connections are the store's
+	reading.log.db = store.db
 	covers, err := commit.VerifySnapshot(reading)
 	if must(t, err); covers < 10 {
 		t.Errorf("the snapshot covers %d records", covers)
@@ -123,7 +124,7 @@ func TestCopies(t *testing.T) {
 	}
 	_, err = db.copying.exec("UPDATE bailiff.snapshots SET data = substr(data, 2)")
 	must(t, err)
-	log, err = store.Open()
+	log, err = store.open()
 	must(t, err)
 	l, err = commit.Open(log, commit.Options{Random: store.options.Calls.Random})
 	must(t, err)
@@ -133,7 +134,7 @@ func TestCopies(t *testing.T) {
 	must(t, l.Close())
 	_, err = db.copying.exec("UPDATE bailiff.groups SET data = substr(data, 1, length(data) - 1) WHERE first = (SELECT max(first) FROM bailiff.groups)")
 	must(t, err)
-	if log, err = store.Open(); err == nil {
+	if log, err = store.open(); err == nil {
 		defer log.Close()
 		_, err = commit.Open(log, commit.Options{Random: store.options.Calls.Random})
 	}
@@ -241,7 +242,7 @@ func TestWentBackMeanwhile(t *testing.T) {
 		}
 		waiting, stop := newLife(hour), make(chan struct{})
 		close(stop)
-		if _, err := take(db, instance{"2", "b"}, waiting, stop); !errors.Is(err, errStopped) {
+		if _, err := take(db, instance{"2", "b"}, waiting, stop); !errors.Is(err, ErrStopped) {
 			t.Fatal(err)
 		}
 		must(t, l.Close())
@@ -266,14 +267,14 @@ func TestStatus(t *testing.T) {
 	}
 	_, err := store.Init("")
 	must(t, err)
-	log, err := store.Open()
+	log, err := store.open()
 	must(t, err)
 	waits := make(chan string, 1)
 	other := newStore(t, primary.URL(), "b", false)
 	stop := make(chan struct{})
 	other.options.Stop, other.options.Waits = stop, func(owner string) { waits <- owner }
 	ended := make(chan error, 1)
-	go func() { _, err := other.Open(); ended <- err }()
+	go func() { _, err := other.open(); ended <- err }()
 	if owner := <-waits; owner != "a" || store.Standing() != Deciding || other.Standing() != Waiting {
 		t.Errorf("%q decides; a is %d, and b %d", owner, store.Standing(), other.Standing())
 	}
@@ -283,7 +284,7 @@ func TestStatus(t *testing.T) {
 		t.Errorf("%+v", status)
 	}
 	close(stop)
-	if err := <-ended; !errors.Is(err, errStopped) {
+	if err := <-ended; !errors.Is(err, ErrStopped) {
 		t.Errorf("one that was asked to end while it waits: %v", err)
 	}
 	must(t, log.Close())

@@ -23,6 +23,7 @@ type twin struct {
 type twinSlot struct {
 	term   int64
 	owner  instance
+	held   string
 	groups []group
 }
 
@@ -44,7 +45,7 @@ func (t *twin) with(slot int, f func(*twinSlot)) {
 
 func (t *twin) beat(slot int, me instance) (heard pulse, err error) {
 	t.with(slot, func(s *twinSlot) {
-		heard = pulse{at: t.now(), owner: s.owner}
+		heard = pulse{at: t.now(), owner: s.owner, held: s.held}
 		t.seen[me.id] = heard.at
 		if n := len(s.groups); n > 0 {
 			heard.end = s.groups[n-1].end()
@@ -53,11 +54,14 @@ func (t *twin) beat(slot int, me instance) (heard pulse, err error) {
 	return heard, nil
 }
 
-func (t *twin) claim(slot int, me instance, lease time.Duration) (term int64, err error) {
+func (t *twin) claim(slot int, me instance, lease time.Duration, after []string) (term int64, err error) {
 	t.with(slot, func(s *twinSlot) {
+		if after != nil && !slices.Contains(after, s.held) {
+			return
+		}
 		if s.owner.id == "" || s.owner.name == me.name || !t.seen[s.owner.id].After(t.now().Add(-lease)) {
 			s.term++
-			s.owner, term = me, s.term
+			s.owner, s.held, term = me, me.id, s.term
 		}
 	})
 	return term, nil

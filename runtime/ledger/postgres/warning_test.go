@@ -70,10 +70,10 @@ func TestUnsafe(t *testing.T) {
 	store := newStore(t, server.URL(), "a", false)
 	_, err := store.Init("")
 	must(t, err)
-	if _, err := store.Open(); err == nil || !strings.Contains(err.Error(), "synchronous_standby_names") {
+	if _, err := store.open(); err == nil || !strings.Contains(err.Error(), "synchronous_standby_names") {
 		t.Errorf("without a standby: %v", err)
 	}
-	l, err := newStore(t, server.URL(), "a", true).Open()
+	l, err := newStore(t, server.URL(), "a", true).open()
 	must(t, err)
 	must(t, l.Close())
 	for url, says := range map[string]string{

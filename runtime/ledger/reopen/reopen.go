@@ -38,8 +38,6 @@ type Options struct {
 	Stuck func(error)
 	// Opening is called when an attempt begins, and what it returns when the attempt ends. nil for nothing.
 	Opening func() (done func())
-	// Opened is called in the background when the log is open again. nil for nothing.
-	Opened func()
 	// Go starts what may hang, such as closing a failed log, in the background; nil means system.Go.
 	Go func(task func())
 	// Timers measure pauses and patience; nil means the machine's.
@@ -245,9 +243,6 @@ func (l *Log) Reopen(cause error, leave func(), resume func() error) bool {
 			l.steady.Store(false)
 			l.timer = l.options.Timers.AfterFunc(l.options.Most, func() { l.steady.Store(true) })
 			l.options.Log.Info("the ledger is open again", "attempt", attempt)
-			if l.options.Opened != nil {
-				l.options.Go(l.options.Opened)
-			}
 			return true
 		}
 		why := fmt.Errorf("it failed (%v) and does not open again: %v", cause, err) //nolint:errorlint // only the text may be visible
