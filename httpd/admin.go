@@ -18,6 +18,7 @@ import (
 	"bailiff/runtime/decision"
 	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
 )
 
 // Admin serves the operator's own commands while the service holds the ledger. It knows no keys: a program that
@@ -25,6 +26,7 @@ import (
 type Admin struct {
 	admin     *decision.Admin
 	http      *fasthttp.Server
+	confirm   commit.Confirmer     // see Config.Confirm
 	console   *OperatorConsole     // nil: the service has none
 	approvals *approvals.Approvals // nil: the service has none
 }
@@ -35,8 +37,8 @@ type adminError struct {
 }
 
 // NewAdmin returns the server of an admin.
-func NewAdmin(admin *decision.Admin, log *slog.Logger) *Admin {
-	s := &Admin{admin: admin}
+func NewAdmin(admin *decision.Admin, confirm commit.Confirmer, log *slog.Logger) *Admin {
+	s := &Admin{admin: admin, confirm: confirm}
 	s.http = newHTTP(log, guard(log, s.route), Timeouts{})
 	return s
 }
@@ -150,7 +152,9 @@ func (s *Admin) route(ctx *fasthttp.RequestCtx) {
 			fits = segment != "" && !strings.Contains(segment, "/")
 		}
 		if under && ends && fits && row.method == string(ctx.Method()) {
+			seen := begin(s.confirm)
 			row.handle(s, ctx, segment)
+			confirmAdmin(ctx, seen)
 			return
 		}
 	}

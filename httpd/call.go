@@ -128,6 +128,10 @@ func (s *Server) serve(c *call, r *resource) {
 // handler's. Nothing of the body is used before the key has been looked at, nor anything done before the body has come as a whole.
 func (s *Server) pass(c *call) {
 	fault := s.admitEarly(c)
+	var seen confirmation
+	if fault == nil && (c.route.access.keyed || c.route.bodyBytes > 0) {
+		seen = begin(s.config.Confirm)
+	}
 	if fault == nil && c.route.access.keyed {
 		c.key, fault = s.authenticate(c)
 	}
@@ -149,9 +153,11 @@ func (s *Server) pass(c *call) {
 	}
 	if fault != nil {
 		s.fail(c, fault)
+		s.confirm(c, seen)
 		return
 	}
 	c.route.handle(s, c)
+	s.confirm(c, seen)
 	s.countRefused(c)
 }
 

@@ -14,6 +14,7 @@ import (
 	"bailiff/runtime/clock"
 	"bailiff/runtime/decision"
 	"bailiff/runtime/gateway"
+	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/ratelimit"
 	"bailiff/runtime/service"
@@ -37,6 +38,9 @@ type Config struct {
 	Limits         Limits
 	Stores         Stores         // count the requests
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
+
+	// Confirm has to confirm an answer before it is told, where another instance may take the ledger over; nil where none can.
+	Confirm commit.Confirmer
 
 	Ready func() []Check // whether the service can decide; it has to be quick, since anyone may ask. nil: not ready
 

@@ -78,13 +78,14 @@ func (s *Server) servePages(c *call, pages pageMaker) {
 		show(c.RequestCtx, pages.Refuse(fault))
 		return
 	}
+	seen := begin(s.config.Confirm)
 	request.Admit = func(key *ledger.Key) *service.Failure { return s.takeKey(c, s.keyPolicy(manageLimit), key) }
 	ctx, stop := context.Background(), func() {}
 	if console.Waits(request.Path) {
 		ctx, stop = strict.Watch(s.http.Serving(), c.Conn())
 	}
 	defer stop()
-	show(c.RequestCtx, pages.Answer(ctx, request))
+	show(c.RequestCtx, confirmed(pages.Answer(ctx, request), seen, pages.Refuse))
 }
 
 // consoleScheme returns the scheme by which the browser reached the console, or why it is off: API keys and sessions travel

@@ -28,7 +28,7 @@ func NewMonitor(m *metrics.Metrics, checks func() []Check, log *slog.Logger) *Mo
 	routes.Handle("GET /metrics", m.Handler())
 	routes.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"status":"ok"}`)) // the client has gone
+		_, _ = w.Write(healthy) // the client has gone
 	})
 	routes.HandleFunc("GET /readyz", readyHandler(checks))
 	return newMonitor(routes, log)

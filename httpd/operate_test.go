@@ -196,7 +196,7 @@ func TestInternal(t *testing.T) {
 // TestAdminRoutes goes through the admin's routes.
 func TestAdminRoutes(t *testing.T) {
 	w := newWorld(t)
-	server := NewAdmin(w.admin, slog.New(slog.DiscardHandler))
+	server := NewAdmin(w.admin, nil, slog.New(slog.DiscardHandler))
 	listener := fasthttputil.NewInmemoryListener()
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Shutdown(context.Background()) })

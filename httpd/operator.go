@@ -13,6 +13,7 @@ import (
 
 	"bailiff/httpd/console"
 	"bailiff/httpd/strict"
+	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
@@ -24,13 +25,14 @@ type OperatorConsole struct {
 	http    *fasthttp.Server
 	hosts   []string                       // what Host may be
 	user    func(net.Conn) (string, error) // who made a connection
+	confirm commit.Confirmer               // see Config.Confirm
 	serving context.Context
 	leaving context.CancelFunc
 }
 
 // NewOperatorConsole returns the server of an operator's console for the listener that it will serve on, which has to be on a
 // loopback address.
-func NewOperatorConsole(c *console.Console, listener net.Listener, log *slog.Logger) (*OperatorConsole, error) {
+func NewOperatorConsole(c *console.Console, listener net.Listener, confirm commit.Confirmer, log *slog.Logger) (*OperatorConsole, error) {
 	at, ok := listener.Addr().(*net.TCPAddr)
 	if !ok || !at.IP.IsLoopback() {
 		return nil, fmt.Errorf("the operator's console is on %s, which is not a loopback address; use 127.0.0.1 or [::1]", listener.Addr())
@@ -38,7 +40,7 @@ func NewOperatorConsole(c *console.Console, listener net.Listener, log *slog.Log
 	if c == nil || c.Operator == nil {
 		return nil, errors.New("the operator's console needs a console of all keys")
 	}
-	s := &OperatorConsole{console: c, user: userOf}
+	s := &OperatorConsole{console: c, user: userOf, confirm: confirm}
 	for _, name := range [...]string{"localhost", "127.0.0.1", "::1"} {
 		s.hosts = append(s.hosts, net.JoinHostPort(name, strconv.Itoa(at.Port)))
 	}
@@ -90,7 +92,8 @@ func (s *OperatorConsole) answer(c *fasthttp.RequestCtx) {
 		ctx, stop = strict.Watch(s.serving, c.Conn())
 	}
 	defer stop()
-	show(c, s.console.Answer(ctx, request))
+	seen := begin(s.confirm)
+	show(c, confirmed(s.console.Answer(ctx, request), seen, s.console.Refuse))
 }
 
 // bind has a session be of the user who signed in: browsers know no ports of cookies, so that another server on this machine may

@@ -32,7 +32,7 @@ func (w *world) visitOperator() (operator *browser, holder *browser, c *console.
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	server, err := NewOperatorConsole(c, listener, slog.New(slog.DiscardHandler))
+	server, err := NewOperatorConsole(c, listener, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -357,7 +357,7 @@ func TestOperatorListener(t *testing.T) {
 		if err != nil {
 			continue // a machine without IPv6
 		}
-		if _, err := NewOperatorConsole(c, listener, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "loopback") {
+		if _, err := NewOperatorConsole(c, listener, nil, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "loopback") {
 			t.Errorf("%s: %v", address, err)
 		}
 		listener.Close()

@@ -22,6 +22,7 @@ import (
 	"bailiff/cmd/bailiff/hook"
 	"bailiff/cmd/bailiff/policy"
 	"bailiff/cmd/bailiff/serve"
+	"bailiff/cmd/bailiff/store"
 	"bailiff/runtime/hook/setup"
 )
 
@@ -34,6 +35,7 @@ type command struct {
 	Backup     backup.Commands       `embed:""`
 	Hook       hook.Commands         `embed:""`
 	Bench      bench.Commands        `embed:""`
+	Store      store.Commands        `embed:""`
 	Conform    conform.Commands      `embed:""`
 	Completion cli.CompletionCommand `cmd:"" help:"Print what bash, zsh or fish needs to complete command lines."`
 	Complete   cli.CompleteCommand   `cmd:"" hidden:"" help:"Answer what completion has shells ask."`

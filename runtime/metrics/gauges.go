@@ -21,6 +21,15 @@ func (m *Metrics) gauge(name, help string, labels prometheus.Labels, value func(
 	return m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help, ConstLabels: labels}, value))
 }
 
+// counter adds a counter, which is asked for whenever the metrics are read.
+func (m *Metrics) counter(name, help string, labels prometheus.Labels, value func() uint64) error {
+	if m == nil {
+		return nil
+	}
+	return m.registry.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help, ConstLabels: labels},
+		func() float64 { return float64(value()) }))
+}
+
 // ClockDoubt adds whether the clock is in doubt, so that nothing is decided: 1 where it is.
 func (m *Metrics) ClockDoubt(inDoubt func() bool) error {
 	return m.gauge("clock_in_doubt", "Whether decisions stop because the clock cannot be relied on: 1, else 0.", nil, truth(inDoubt))
@@ -54,6 +63,15 @@ func (m *Metrics) Retention(dropped func() uint64, failing func() bool) error {
 	return errors.Join(
 		m.gauge("retention_dropped_records", "Records that were exported and dropped from the beginning of the record.", nil, func() float64 { return float64(dropped()) }),
 		m.gauge("retention_failing", "Whether old events could not be exported and dropped the last time: 1, else 0.", nil, truth(failing)))
+}
+
+// Store adds whether this instance owns the record in the database, and what it has met there.
+func (m *Metrics) Store(decides func() bool, counts func() (takeovers, unanswered uint64, offset time.Duration)) error {
+	return errors.Join(
+		m.gauge("store_deciding", "Whether this instance decides over SVC_STORE: 1; 0 while it waits for another one, or can't.", nil, truth(decides)),
+		m.counter("store_takeovers_total", "How often this process took the record in the database.", nil, func() uint64 { n, _, _ := counts(); return n }),
+		m.counter("store_unanswered_appends_total", "Groups of records that the database did not confirm at once, so that the service looked whether they were kept.", nil, func() uint64 { _, n, _ := counts(); return n }),
+		m.gauge("store_clock_offset_seconds", "By how much the database's clock is ahead of this machine's, when it was last heard.", nil, func() float64 { _, _, d := counts(); return d.Seconds() }))
 }
 
 // Mode adds a gauge that is always 1, with how the service runs in its labels.
@@ -104,13 +122,8 @@ func (m *Metrics) Holds(pending func() (number int, oldest time.Duration)) error
 
 // UpstreamFailures adds how often a chain's node or bundler gave no answer.
 func (m *Metrics) UpstreamFailures(endpoint, chain string, failures func() uint64) error {
-	if m == nil {
-		return nil
-	}
-	return m.registry.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Namespace: namespace, Name: "upstream_failures_total", Help: "Requests to which a chain's node or bundler gave no answer.",
-		ConstLabels: prometheus.Labels{"endpoint": endpoint, "chain": chain},
-	}, func() float64 { return float64(failures()) }))
+	return m.counter("upstream_failures_total", "Requests to which a chain's node or bundler gave no answer.",
+		prometheus.Labels{"endpoint": endpoint, "chain": chain}, failures)
 }
 
 // truth is 1 for true, and 0 for false.

@@ -62,6 +62,9 @@ func (c *restoreCommand) Run(std cli.Streams) error {
 	if c.Check {
 		return c.check(std, s)
 	}
+	if err := s.WithoutStore("restore"); err != nil {
+		return cli.Usage("%v", err)
+	}
 	if _, err := os.Lstat(s.LedgerPath()); !errors.Is(err, fs.ErrNotExist) {
 		return cli.Fail("%s is there already; a backup is restored where no data is: move %s away, or set SVC_DATA_DIR", s.LedgerPath(), s.DataDir)
 	}

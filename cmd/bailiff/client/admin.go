@@ -26,7 +26,9 @@ import (
 	"bailiff/runtime/evidence"
 	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
 	pebbleledger "bailiff/runtime/ledger/pebble"
+	pgledger "bailiff/runtime/ledger/postgres"
 	"bailiff/runtime/ledger/reopen"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/policies"
@@ -85,7 +87,7 @@ func WithAdmin(std cli.Streams, ledgerIs presence, use func(context.Context, Adm
 	if remote := DialAdmin(s.AdminSocket()); remote != nil {
 		return use(ctx, remote)
 	}
-	if _, err := os.Stat(s.LedgerPath()); err != nil {
+	if _, err := os.Stat(s.LedgerPath()); err != nil && s.Store == "" {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return cli.Hidden(err)
 		}
@@ -98,7 +100,7 @@ func WithAdmin(std cli.Streams, ledgerIs presence, use func(context.Context, Adm
 		return err
 	}
 	done := cli.ProgressFlag{}.Start(std, "reading the record").Working()
-	l, err := OpenLedger(s, system.Real(clock.System()), nil, nil, nil)
+	l, err := openAlone(s)
 	done()
 	if err != nil {
 		return err
@@ -116,6 +118,57 @@ func WithAdmin(std cli.Streams, ledgerIs presence, use func(context.Context, Adm
 		err = closing
 	}
 	return err
+}
+
+// openAlone opens the ledger that no service has.
+func openAlone(s *cmdsettings.Settings) (ledger.Ledger, error) {
+	if s.Store != "" {
+		return openStore(s)
+	}
+	return OpenLedger(s, system.Real(clock.System()), nil, nil, nil)
+}
+
+// openStore takes the record in the database for a command. It does not wait for an instance that has it.
+func openStore(s *cmdsettings.Settings) (ledger.Ledger, error) {
+	calls := system.Real(clock.System())
+	options, err := s.StoreOptions(calls)
+	if err != nil {
+		return nil, err
+	}
+	options.Name += "/command" // an instance of the name would be taken for this process
+	stop := make(chan struct{})
+	close(stop)
+	options.Stop = stop
+	var owner string
+	options.Waits = func(name string) { owner = name }
+	store, err := pgledger.NewStore(options)
+	if err != nil {
+		return nil, err
+	}
+	l, err := store.Ledger(commit.Options{Random: calls.Random, Clock: calls.Clock, Go: calls.Go}, reopen.Options{Random: calls.Random})
+	switch {
+	case errors.Is(err, pgledger.ErrStopped) && owner != "":
+		err = cli.Fail("the instance %s decides; run this on its machine, with the SVC_DATA_DIR of its service", owner)
+	case errors.Is(err, pgledger.ErrStopped):
+		err = cli.Fail("another command has the record; try again")
+	}
+	if err != nil {
+		store.Close()
+		return nil, err
+	}
+	return &ofStore{l, store}, nil
+}
+
+// An ofStore is a ledger that closes its database, too.
+type ofStore struct {
+	*commit.Ledger
+	store *pgledger.Store
+}
+
+// Close implements ledger.Ledger.
+func (o *ofStore) Close() error {
+	defer o.store.Close()
+	return o.Ledger.Close()
 }
 
 // OpenLedger opens the ledger in the data folder; errorf, where given, gets what its store reports, counts what is

@@ -56,6 +56,9 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 	if len(c.Files) > 0 {
 		return c.verifyFiles(std, s)
 	}
+	if err := s.WithoutStore("events verify"); err != nil {
+		return cli.Usage("%v", err)
+	}
 	if DialAdmin(s.AdminSocket()) != nil {
 		return cli.Fail("a service runs on %s; stop it first, or verify a copy of its data", s.DataDir)
 	}

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"errors"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -123,6 +124,17 @@ func spell(w ratelimit.Window) string {
 		return "none"
 	}
 	return strconv.Itoa(w.Limit) + "/" + w.Per.String()
+}
+
+// readCertificates reads the certificates that the settings name, and warns of those that have to be renewed.
+func (r *service) readCertificates() error {
+	pairs, faults := ReadPairs(r.settings)
+	if err := errors.Join(faults...); err != nil {
+		return err
+	}
+	r.certificates.use(pairs)
+	r.warnOfCertificates(pairs)
+	return nil
 }
 
 // warnOfCertificates logs which certificates have to be renewed.

@@ -158,7 +158,10 @@ func clip(text string) string { return text[:min(len(text), 200)] }
 
 // recordSigner records which keys sign, where that has changed.
 func (r *service) recordSigner() error {
-	path, ids := r.settings.SignerPath(), r.signer.KeyID()+"\n"+r.signer.PQCKeyID()+"\n"
+	if err := r.noteSigner(); err != nil {
+		return err
+	}
+	path, ids := r.settings.SignerPath(), signsAs(r.signer)
 	if text, err := os.ReadFile(path); err == nil && string(text) == ids {
 		return nil
 	}

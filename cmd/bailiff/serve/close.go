@@ -25,14 +25,16 @@ func (r *service) closeWithin(budget time.Duration) error {
 		stages[i] = ctx
 	}
 	faults := together(stages[0],
-		part{"what clients asked for", func(ctx context.Context) error { return shutDown(ctx, r.clients) }},
+		part{"what clients asked for", func(ctx context.Context) error {
+			return errors.Join(r.endStandby(), shutDown(ctx, r.clients))
+		}},
 		part{"the work in the background", r.work.stop})
 	worked := faults[1]
 	faults = append(faults, together(stages[1],
 		part{"the last checkpoint", func(ctx context.Context) error { return r.lastCheckpoint(ctx, worked) }},
 		part{"what the operator asked for", func(ctx context.Context) error { return shutDown(ctx, r.operator) }})...)
 	faults = append(faults, together(stages[2],
-		part{"the ledger", func(context.Context) error { return r.ledger.Close() }})...)
+		part{"the ledger", func(context.Context) error { return errors.Join(r.ledger.Close(), r.closeStore()) }})...)
 	return errors.Join(faults...)
 }
 

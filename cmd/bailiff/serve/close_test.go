@@ -88,7 +88,9 @@ func TestCloseWithin(t *testing.T) {
 			named := func(name string) *stuck {
 				return &stuck{name: name, hangs: slices.Contains(hanging, name), over: over, ended: ended}
 			}
-			serving := func(name string) server { return server{named(name), &stuck{name: name + " listener", ended: ended}} }
+			serving := func(name string) server {
+				return server{http: named(name), listener: &stuck{name: name + " listener", ended: ended}}
+			}
 			r := &service{clients: []server{serving("API"), serving("internal")}, operator: []server{serving("operator")}, ledger: named("ledger")}
 			ctx, cancel := context.WithCancel(context.Background())
 			r.work.cancel = cancel
@@ -145,13 +147,13 @@ func TestLastCheckpoint(t *testing.T) {
 // TestStartUnless: a start that does not end is given up when the process is asked to end, and otherwise tells what came of it.
 func TestStartUnless(t *testing.T) {
 	want, fault := &service{}, errors.New("no start")
-	if got, err := startUnless(nil, func() (*service, error) { return want, fault }); got != want || !errors.Is(err, fault) {
+	if got, err := startUnless(nil, false, func() (*service, error) { return want, fault }); got != want || !errors.Is(err, fault) {
 		t.Errorf("it returns %v, %v", got, err)
 	}
 	asked, over := make(chan struct{}), make(chan struct{})
 	defer close(over)
 	close(asked)
-	if got, err := startUnless(asked, func() (*service, error) { <-over; return want, nil }); got != nil || err == nil {
+	if got, err := startUnless(asked, false, func() (*service, error) { <-over; return want, nil }); got != nil || err == nil {
 		t.Errorf("a start that was given up returns %v, %v", got, err)
 	}
 }

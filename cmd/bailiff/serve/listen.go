@@ -24,6 +24,7 @@ type server struct {
 		Shutdown(context.Context) error
 	}
 	listener net.Listener
+	serves   bool // already
 }
 
 // shutDown stops servers at the same time, and finishes what is in flight.
@@ -61,6 +62,9 @@ func (r *service) scheme() string {
 
 // listenAPI opens the API's listener, and returns where its server belongs.
 func (r *service) listenAPI() (index int, err error) {
+	if r.address != "" {
+		return 0, nil // it is the first
+	}
 	api, err := strict.Listen(string(r.settings.Listen))
 	if err != nil {
 		return 0, fmt.Errorf("SVC_LISTEN: %w", err)
@@ -84,26 +88,46 @@ func (r *service) listenBeside(config httpd.Config) error {
 		if err != nil {
 			return fmt.Errorf("SVC_INTERNAL_LISTEN: %w", err)
 		}
-		r.clients = append(r.clients, server{httpd.NewInternal(r.decider, r.log), internal})
+		r.clients = append(r.clients, server{http: httpd.NewInternal(r.decider, r.log), listener: internal})
 	}
 	socket, err := listenPrivate(r.settings.AdminSocket())
 	if err != nil {
 		return fmt.Errorf("the admin socket: %w", err)
 	}
-	admin := httpd.NewAdmin(r.admin, r.log)
+	admin := httpd.NewAdmin(r.admin, r.confirm, r.log)
 	admin.GiveConsole(r.operating)
 	if config.Approve != nil {
 		admin.GiveApprovals(config.Approve.Approvals)
 	}
-	r.operator = append(r.operator, server{admin, strict.NewRetryingListener(socket, nil, r.clock, r.log)})
-	monitor, err := r.listenMonitor()
-	if err != nil {
-		return err
-	}
-	if monitor != nil {
-		r.operator = append(r.operator, server{httpd.NewMonitor(r.metrics, r.ready.checks, r.log), monitor})
+	r.operator = append(r.operator, server{http: admin, listener: strict.NewRetryingListener(socket, nil, r.clock, r.log)})
+	if r.store == nil { // otherwise it serves since this instance has waited
+		if err := r.addMonitor(); err != nil {
+			return err
+		}
 	}
 	return r.listenProfiler()
+}
+
+// addMonitor opens the listener of metrics, if there is to be one.
+func (r *service) addMonitor() error {
+	monitor, err := r.listenMonitor()
+	if monitor != nil {
+		r.operator = append(r.operator, server{http: httpd.NewMonitor(r.metrics, r.checks, r.log), listener: monitor})
+	}
+	return err
+}
+
+// serveMonitor serves metrics from now on.
+func (r *service) serveMonitor() error {
+	if err := r.addMonitor(); err != nil {
+		return err
+	}
+	for i := range r.operator {
+		one := &r.operator[i]
+		one.serves = true
+		go func() { r.failed <- one.http.Serve(one.listener) }()
+	}
+	return nil
 }
 
 // listenProfiler opens the listener of profiles, if there is to be one.
@@ -117,7 +141,7 @@ func (r *service) listenProfiler() error {
 		return fmt.Errorf("SVC_PPROF_LISTEN: %w", err)
 	}
 	r.log.Warn("profiles are served without an API key, and show the memory of the service", "address", listener.Addr().String())
-	r.operator = append(r.operator, server{httpd.NewProfiler(r.log), listener})
+	r.operator = append(r.operator, server{http: httpd.NewProfiler(r.log), listener: listener})
 	return nil
 }
 
@@ -137,7 +161,7 @@ func (r *service) listenSocket(config httpd.Config) error {
 		return errors.Join(err, socket.Close())
 	}
 	r.apis = append(r.apis, api)
-	r.clients = append(r.clients, server{api, strict.NewRetryingListener(socket, r.slots, r.clock, r.log)})
+	r.clients = append(r.clients, server{http: api, listener: strict.NewRetryingListener(socket, r.slots, r.clock, r.log)})
 	return nil
 }
 

@@ -53,6 +53,9 @@ func (c *quickstartCommand) Run(std cli.Streams) error {
 		return err
 	}
 	s := l.settings
+	if err := s.WithoutStore("quickstart"); err != nil {
+		return startup("%v", err)
+	}
 	if s.Hosted {
 		return startup("quickstart sets up a self-hosted service; SVC_HOSTED is set, so use bailiff serve")
 	}

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,8 +17,8 @@ import (
 
 	"bailiff/cmd/bailiff/cli"
 	cmdsettings "bailiff/cmd/bailiff/settings"
-	"bailiff/runtime/attest"
 	"bailiff/runtime/clock"
+	pgledger "bailiff/runtime/ledger/postgres"
 	"bailiff/runtime/mask"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/system"
@@ -60,7 +59,8 @@ type launch struct {
 	log      *slog.Logger
 	level    *slog.LevelVar // of the log
 	proof    proof
-	moved    bool // the data may be a copy
+	moved    bool            // the data may be a copy
+	asked    <-chan struct{} // closed when the process is asked to end; nil for never
 }
 
 // newLaunch returns the launch of a service with settings that read returns.
@@ -126,7 +126,12 @@ func serve(l launch, ready func(*service) error) error {
 	defer stopHangUps()
 	signals, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	running, err := startUnless(signals.Done(), func() (*service, error) { return start(l) })
+	l.asked = signals.Done()
+	running, err := startUnless(l.asked, l.settings.Store != "", func() (*service, error) { return start(l) })
+	if errors.Is(err, pgledger.ErrStopped) {
+		l.log.Info("asked to end while another instance decides; nothing was decided here")
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -137,8 +142,9 @@ func serve(l launch, ready func(*service) error) error {
 }
 
 // startUnless starts a service, or gives up on it when the process is asked to end: a large record takes its time to open,
-// and one on a full disk opens only when there is room. Nothing was answered by then, so that nothing has to be finished.
-func startUnless(asked <-chan struct{}, start func() (*service, error)) (*service, error) {
+// and one on a full disk opens only when there is room. Nothing was answered by then, so that nothing has to be finished. One
+// that stops by itself when it is asked to gets time for that: it may have to give up what other instances wait for.
+func startUnless(asked <-chan struct{}, stops bool, start func() (*service, error)) (*service, error) {
 	type result struct {
 		running *service
 		err     error
@@ -152,6 +158,14 @@ func startUnless(asked <-chan struct{}, start func() (*service, error)) (*servic
 	case r := <-began:
 		return r.running, r.err
 	case <-asked:
+		for late := time.After(shutdownTimeout); stops; {
+			select {
+			case r := <-began:
+				return r.running, r.err
+			case <-late:
+				stops = false
+			}
+		}
 		return nil, startup("asked to end while starting; nothing was served")
 	}
 }
@@ -160,23 +174,21 @@ func startUnless(asked <-chan struct{}, start func() (*service, error)) (*servic
 func start(l launch) (*service, error) {
 	s, log := l.settings, l.log
 	boot, unread := ReadBoot(s)
-	if _, missing := os.Lstat(s.LedgerPath()); unread != nil && (!boot.foreign || missing != nil) {
+	if unread != nil && (!boot.foreign || !hasRecord(s)) {
 		return nil, unread
 	}
 	if err := os.MkdirAll(s.DataDir, 0o700); err != nil {
 		return nil, startup("the data folder can't be made: %v; SVC_DATA_DIR names it", err)
 	}
-	signer, err := readSigner(s)
-	if err != nil {
-		return nil, startup("signing keys: %v", err)
-	}
 	guard := clock.NewGuarded(TimeSources())
 	clock := clock.Clock(guard.Now)
 	running := &service{
-		settings: s, current: s, again: l.again, log: log, level: l.level, clock: clock, calls: system.Real(clock), guard: guard, signer: signer, boot: boot, metrics: metrics.New(), deliveries: webhook.NewHistory(),
+		settings: s, current: s, again: l.again, log: log, level: l.level, clock: clock, calls: system.Real(clock), guard: guard, boot: boot, metrics: metrics.New(), deliveries: webhook.NewHistory(),
 		slots: newSlots(clock, s.TrustedProxies), failed: make(chan error, 16),
 	}
-	if running.ledger, err = running.openLedger(l.moved); err != nil {
+	if err := running.open(l); errors.Is(err, pgledger.ErrStopped) {
+		return nil, err
+	} else if err != nil {
 		return nil, startup("%v", err)
 	}
 	if err := running.agree(unread); err != nil {
@@ -195,18 +207,37 @@ func start(l launch) (*service, error) {
 	return running, nil
 }
 
-// readSigner reads the signing keys, and makes them in SVC_KEY_DIR where there are none.
-func readSigner(s *cmdsettings.Settings) (*attest.Signer, error) {
-	if file := s.SigningKeyFile; file != "" {
-		return attest.Load(file)
+// open reads the signing keys, and opens the ledger, for which it may have to wait until another instance ends.
+func (r *service) open(l launch) (err error) {
+	if r.store, err = r.newStore(l.asked); err != nil {
+		return err
 	}
-	return attest.LoadOrCreate(s.KeyDir, rand.Reader)
+	if r.signer, err = r.readSigner(); err != nil {
+		return fmt.Errorf("signing keys: %w", err)
+	}
+	if err := r.standBy(); err != nil {
+		return err
+	}
+	if err := r.openLedger(l.moved); err != nil {
+		return err
+	}
+	if err := r.sameSigner(); err != nil { // two may have started at the same time
+		return errors.Join(err, r.ledger.Close())
+	}
+	return nil
 }
 
 // run serves until signals ends or something fails, then finishes what is in flight. From then on stop has left signals
 // to do what they do by default. Each of hangUps reloads the default policy.
 func (r *service) run(signals context.Context, stop func(), hangUps <-chan os.Signal) error {
+	if err := r.endStandby(); err != nil {
+		return errors.Join(err, r.close())
+	}
+	r.deciding.Store(r.ready)
 	for _, one := range append(r.clients, r.operator...) {
+		if one.serves {
+			continue
+		}
 		go func() { r.failed <- one.http.Serve(one.listener) }()
 	}
 	if err := r.startWork(hangUps); err != nil {

@@ -12,6 +12,8 @@ import (
 	"bailiff/runtime/decision"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
+	pgledger "bailiff/runtime/ledger/postgres"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/system"
 	"bailiff/runtime/webhook"
@@ -30,6 +32,10 @@ type service struct {
 	calls        system.Calls   // with that clock
 	guard        *clock.Guarded // of clock
 	watch        clockWatch
+	store        *pgledger.Store  // nil: the record is in the data folder
+	standby      *httpd.Standby   // answers while another instance decides; nil where it does not, or has ended
+	stopWaiting  func()           // with standby
+	confirm      commit.Confirmer // nil: no other instance can have the record
 	ledger       ledger.Ledger
 	signer       *attest.Signer
 	metrics      *metrics.Metrics
@@ -42,6 +48,7 @@ type service struct {
 	gateway      *gateway.Gateway
 	apis         []*httpd.Server // with limits in common
 	ready        *readiness
+	deciding     atomic.Pointer[readiness] // ready, when it serves
 	admin        *decision.Admin
 	operating    *httpd.OperatorConsole // nil: there is none
 	clients      []server               // who asks from outside; stopped first

@@ -21,6 +21,7 @@ import (
 	"bailiff/runtime/holds"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
+	pgledger "bailiff/runtime/ledger/postgres"
 	"bailiff/runtime/ledger/reopen"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/policies"
@@ -34,25 +35,30 @@ import (
 const maxLimitNames = 1 << 18
 
 // openLedger opens the ledger, in a way that opens it again when it has failed. The data must not be a copy, unless it was moved.
-func (r *service) openLedger(moved bool) (l ledger.Ledger, err error) {
-	if err := CheckPlace(r.settings); err != nil && !moved {
-		return nil, err
-	}
+func (r *service) openLedger(moved bool) error {
 	report := func(format string, arguments ...any) {
 		r.log.Error("store", "message", fmt.Sprintf(format, arguments...))
 	}
 	opening := func() (done func()) { return sayWhile(openPatience, openLogEvery, r.slowOpening) }
+	again := reopen.Options{Log: r.log, Random: r.calls.Random, Go: r.calls.Go, Opening: opening, Stuck: func(err error) {
+		r.failed <- fmt.Errorf("the ledger has failed, and can't be opened again: %w", err)
+	}}
+	if r.store != nil {
+		return r.openStored(report, again)
+	}
 	defer opening()()
-	l, err = client.OpenLedger(r.settings, r.calls, report, r.metrics, &reopen.Options{Log: r.log, Random: r.calls.Random, Go: r.calls.Go, Opening: opening, Stuck: func(err error) {
-		r.failed <- fmt.Errorf("the ledger has failed and does not close, so it can't be opened again: %w", err)
-	}})
+	if err := CheckPlace(r.settings); err != nil && !moved {
+		return err
+	}
+	l, err := client.OpenLedger(r.settings, r.calls, report, r.metrics, &again)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := claimPlace(r.settings); err != nil {
-		return nil, errors.Join(fmt.Errorf("the place of the data can't be kept: %w", err), l.Close())
+		return errors.Join(fmt.Errorf("the place of the data can't be kept: %w", err), l.Close())
 	}
-	return l, nil
+	r.ledger = l
+	return nil
 }
 
 const (
@@ -63,6 +69,12 @@ const (
 
 // slowOpening says that the ledger does not open, and what most likely keeps it from that.
 func (r *service) slowOpening() {
+	if r.store != nil {
+		if r.store.Standing() != pgledger.Waiting {
+			r.log.Warn("the record is still being read from the database; a large one takes long")
+		}
+		return
+	}
 	free, err := freeBytes(r.settings.DataDir)
 	if err == nil && free < NoBytes {
 		r.log.Error("the ledger does not open, for its disk is full; make room, and it will", "path", r.settings.LedgerPath(), "freeMiB", free>>20)
@@ -89,12 +101,9 @@ func sayWhile(patience, period time.Duration, say func()) (done func()) {
 
 // wire makes authority, gateway and servers, and opens their listeners.
 func (r *service) wire() error {
-	pairs, faults := ReadPairs(r.settings)
-	if err := errors.Join(faults...); err != nil {
+	if err := r.readCertificates(); err != nil {
 		return err
 	}
-	r.certificates.use(pairs)
-	r.warnOfCertificates(pairs)
 	api, err := r.listenAPI()
 	if err != nil {
 		return err
@@ -128,7 +137,7 @@ func (r *service) wire() error {
 		Authority: r.decider, Log: r.log, Clock: r.clock, Random: r.calls.Random, PublicURL: r.publicURL(), AuthZENAuthorizes: r.settings.AuthZEN == "authorize", EnvoyAuthorizes: r.settings.Envoy == "authorize", Contact: string(r.settings.Contact),
 		Commit: commit, CommitTime: commitTime,
 		Limits: r.settings.Limits(), Stores: stores, TrustedProxies: r.settings.TrustedProxies, Metrics: r.metrics, Gateway: r.gateway,
-		Bodies: bodies, Ready: r.ready.checks,
+		Bodies: bodies, Ready: r.ready.checks, Confirm: r.confirm,
 	}
 	if config.Console, err = r.newConsole(); err != nil {
 		return err
@@ -244,11 +253,11 @@ func (r *service) listenConsole() error {
 	if err != nil {
 		return fmt.Errorf("SVC_CONSOLE_LISTEN: %w", err)
 	}
-	if r.operating, err = httpd.NewOperatorConsole(c, listeners[0], r.log); err != nil {
+	if r.operating, err = httpd.NewOperatorConsole(c, listeners[0], r.confirm, r.log); err != nil {
 		return errors.Join(fmt.Errorf("SVC_CONSOLE_LISTEN: %w", err), closeAll(listeners))
 	}
 	for _, listener := range listeners {
-		r.operator = append(r.operator, server{r.operating, strict.NewRetryingListener(listener, nil, r.clock, r.log)})
+		r.operator = append(r.operator, server{http: r.operating, listener: strict.NewRetryingListener(listener, nil, r.clock, r.log)})
 	}
 	r.log.Info("serving the operator's console; open it with: bailiff console", "address", listeners[0].Addr().String())
 	return errors.Join(r.countBudget(metrics.OperatorSessions, c.Memory()), r.metrics.Queue("operator_console_sessions", c.Sessions), r.metrics.Queue("operator_console_tails", c.Tails))

@@ -49,6 +49,10 @@ type Settings struct {
 	Contact             Contact              `env:"SVC_CONTACT" help:"how to reach who runs the service (an e-mail or web address), for the conformance descriptor"`
 	TrustedProxies      Networks             `env:"SVC_TRUSTED_PROXIES" help:"networks (CIDR, comma-separated) whose X-Forwarded-For names the client"`
 	DataDir             string               `env:"SVC_DATA_DIR" default:"data" help:"folder of everything that is kept; made if missing"`
+	Store               StoreURL             `env:"SVC_STORE" secret:"" help:"PostgreSQL database that keeps the record in place of SVC_DATA_DIR, postgres://USER:PASSWORD@HOST,HOST/DATABASE, so that several instances can wait for each other"`
+	StoreSync           string               `env:"SVC_STORE_SYNC" default:"require" enum:"require,trust" help:"require starts only where the database confirms on a synchronous standby; trust leaves that to the database"`
+	StoreLease          Lease                `env:"SVC_STORE_LEASE" default:"2s" help:"how long the instance that decides may be silent before another one takes over, 1s to 1m; the same on all instances"`
+	Instance            InstanceName         `env:"SVC_INSTANCE" help:"name of this instance at the database, different on each (default: the machine's host name)"`
 	KeyDir              string               `env:"SVC_KEY_DIR" default:"SVC_DATA_DIR/keys" help:"folder of the signing keys; made at the first start"`
 	SigningKeyFile      string               `env:"SVC_SIGNING_KEY_FILE" help:"file of the signing keys, in place of SVC_KEY_DIR; nothing is ever made there"`
 	Issuer              Issuer               `env:"SVC_ISSUER" default:"svc-core" help:"the claim iss of attestations"`
@@ -149,6 +153,7 @@ func Read(environ []string) (*Settings, error) {
 		s.KeyDir = filepath.Join(s.DataDir, "keys")
 	}
 	return s, errors.Join(
+		s.fitsStore(),
 		s.localProfiles(),
 		whole([]string{"SVC_SMTP_URL", "SVC_SMTP_FROM"}, string(s.SMTPURL), s.SMTPFrom),
 		whole([]string{"SVC_EVENT_RETENTION", "SVC_EVENT_EXPORT"}, s.EventRetention.String(), s.EventExport),
@@ -339,7 +344,12 @@ func (s *Settings) CheckpointPath() string { return filepath.Join(s.DataDir, "ch
 func (s *Settings) OTLPPath() string { return filepath.Join(s.DataDir, "otlp") }
 
 // SignerPath is the file that names the signer of the ledger.
-func (s *Settings) SignerPath() string { return filepath.Join(s.LedgerPath(), "signer") }
+func (s *Settings) SignerPath() string {
+	if s.Store != "" {
+		return filepath.Join(s.DataDir, "signer") // there is no ledger
+	}
+	return filepath.Join(s.LedgerPath(), "signer")
+}
 
 // SigningKeyPath is the file of the keys that sign attestations.
 func (s *Settings) SigningKeyPath() string { return filepath.Join(s.KeyDir, attest.KeyFileName) }

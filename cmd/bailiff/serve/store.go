@@ -1,0 +1,182 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+
+	cmdsettings "bailiff/cmd/bailiff/settings"
+	"bailiff/httpd"
+	"bailiff/runtime/attest"
+	"bailiff/runtime/ledger/commit"
+	pgledger "bailiff/runtime/ledger/postgres"
+	"bailiff/runtime/ledger/reopen"
+)
+
+// standbyPatience bounds how long what was asked while another instance decided may take.
+const standbyPatience = 2 * time.Second
+
+// newStore returns the database that keeps the record, nil where the data folder does. asked ends waiting for another instance.
+func (r *service) newStore(asked <-chan struct{}) (*pgledger.Store, error) {
+	s := r.settings
+	if s.Store == "" {
+		return nil, nil
+	}
+	if _, err := os.Lstat(s.LedgerPath()); !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s has a record of its own, and SVC_STORE names another; nothing is taken over from it: set SVC_DATA_DIR to a new folder, or unset SVC_STORE", s.DataDir)
+	}
+	options, err := s.StoreOptions(r.calls)
+	if err != nil {
+		return nil, err
+	}
+	options.Stop = asked
+	options.Waits = func(owner string) {
+		r.log.Info("waiting: another instance decides", "owner", owner, "instance", options.Name, "lease", options.Lease, "address", r.address)
+		r.notify(daemon.SdNotifyReady) // it may wait for months
+	}
+	return pgledger.NewStore(options)
+}
+
+// readSigner reads the signing keys. Where there are none it makes them in SVC_KEY_DIR, unless other instances sign already.
+func (r *service) readSigner() (*attest.Signer, error) {
+	s := r.settings
+	if s.SigningKeyFile == "" && r.store != nil {
+		noted, err := r.store.Signer()
+		if err != nil {
+			return nil, err
+		}
+		if _, missing := os.Stat(s.SigningKeyPath()); noted != "" && errors.Is(missing, fs.ErrNotExist) {
+			return nil, fmt.Errorf("there are none in %s, and the other instances of SVC_STORE sign with %s; copy their folder SVC_KEY_DIR here", s.KeyDir, clip(strings.Join(strings.Fields(noted), " and ")))
+		}
+	}
+	if file := s.SigningKeyFile; file != "" {
+		return attest.Load(file)
+	}
+	return attest.LoadOrCreate(s.KeyDir, rand.Reader)
+}
+
+// sameSigner holds the signing keys against those that an instance of the store signed with last, which may have been retired since.
+func (r *service) sameSigner() error {
+	if r.store == nil {
+		return nil
+	}
+	noted, err := r.store.Signer()
+	if err != nil {
+		return err
+	}
+	ids := strings.Fields(noted)
+	if len(ids) != 0 && (len(ids) != 2 || !r.signer.Lists(ids[0], ids[1])) {
+		return fmt.Errorf("the signing keys are %s and %s, and the other instances of SVC_STORE sign with %s: relying parties would not know these; copy SVC_KEY_DIR from an instance that has decided",
+			r.signer.KeyID(), r.signer.PQCKeyID(), clip(strings.Join(ids, " and ")))
+	}
+	return nil
+}
+
+// standBy finds what would keep this instance from deciding, and answers clients until it does.
+func (r *service) standBy() error {
+	if r.store == nil {
+		return nil
+	}
+	if err := r.sameSigner(); err != nil {
+		return err
+	}
+	if _, err := ReadShims(r.settings); err != nil {
+		return fmt.Errorf("SVC_TRUSTED_SHIMS: %w", err)
+	}
+	if err := r.readCertificates(); err != nil {
+		return err
+	}
+	at, err := r.listenAPI()
+	if err != nil {
+		return err
+	}
+	if err := r.metrics.Store(r.decides, func() (takeovers, unanswered uint64, offset time.Duration) {
+		counts := r.store.Counts()
+		return counts.Takeovers, counts.Looked, counts.Offset
+	}); err != nil {
+		return err
+	}
+	if err := r.serveMonitor(); err != nil {
+		return err
+	}
+	r.standby, r.clients[at].listener = httpd.NewStandby(r.clients[at].listener, r.checks, r.log)
+	ctx, cancel := context.WithCancel(context.Background())
+	r.stopWaiting = cancel
+	r.startWatchdog(ctx, func(error) {})
+	return nil
+}
+
+// decides reports whether this instance owns the record.
+func (r *service) decides() bool { return r.store.Standing() == pgledger.Deciding }
+
+// endStandby hands the listener of clients to the service.
+func (r *service) endStandby() error {
+	if r.standby == nil {
+		return nil
+	}
+	r.stopWaiting()
+	ctx, cancel := context.WithTimeout(context.Background(), standbyPatience)
+	defer cancel()
+	err := r.standby.Shutdown(ctx)
+	r.standby = nil
+	return err
+}
+
+// checks are those of the latest look or, while another instance decides, the one that does not pass for that.
+func (r *service) checks() []httpd.Check {
+	if ready := r.deciding.Load(); ready != nil {
+		return ready.checks()
+	}
+	reason := "it is starting"
+	if r.store != nil && r.store.Standing() == pgledger.Waiting {
+		reason = "another instance decides, and this one waits for it to end"
+	}
+	return []httpd.Check{{Name: "service", Reason: reason}}
+}
+
+// openStored waits for the record in the database, and takes it.
+func (r *service) openStored(errorf func(format string, arguments ...any), again reopen.Options) error {
+	l, err := r.store.Ledger(commit.Options{
+		Random: r.calls.Random, Logger: errorf, Observer: r.metrics, Clock: r.calls.Clock, Go: r.calls.Go,
+	}, again)
+	if err != nil {
+		return err
+	}
+	r.ledger, r.confirm = l, l
+	return nil
+}
+
+// signsAs returns the ids of a signer, as they are noted.
+func signsAs(signer *attest.Signer) string { return signer.KeyID() + "\n" + signer.PQCKeyID() + "\n" }
+
+// noteSigner notes for other instances which keys sign.
+func (r *service) noteSigner() error {
+	if r.store == nil {
+		return nil
+	}
+	if noted, err := r.store.Signer(); err != nil || noted == signsAs(r.signer) {
+		return err
+	}
+	return r.store.NoteSigner(signsAs(r.signer))
+}
+
+// hasRecord reports whether there is a record already, as far as that is known before it is opened.
+func hasRecord(s *cmdsettings.Settings) bool {
+	_, err := os.Lstat(s.LedgerPath())
+	return s.Store != "" || err == nil
+}
+
+// closeStore gives up the connections that are not the ledger's.
+func (r *service) closeStore() error {
+	if r.store != nil {
+		r.store.Close()
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	pgledger "bailiff/runtime/ledger/postgres"
+	"bailiff/runtime/system"
+)
+
+// A StoreURL is the address of a PostgreSQL database, with the password of a role.
+type StoreURL string
+
+// UnmarshalText reads an address on which nothing travels unprotected.
+func (u *StoreURL) UnmarshalText(text []byte) error {
+	*u = StoreURL(text)
+	return pgledger.CheckURL(string(text))
+}
+
+// A Lease is how long an instance may be silent.
+type Lease time.Duration
+
+// minLease and maxLease bound a Lease. A shorter one would be over before a busy machine has answered.
+const (
+	minLease = time.Second
+	maxLease = time.Minute
+)
+
+// UnmarshalText reads a duration.
+func (l *Lease) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	if err != nil || d < minLease || d > maxLease {
+		return fmt.Errorf("it has to be a duration from %s to %s, such as 2s", minLease, maxLease)
+	}
+	*l = Lease(d)
+	return nil
+}
+
+// maxInstance bounds an InstanceName, in bytes.
+const maxInstance = 64
+
+// An InstanceName is what other instances and the log call an instance.
+type InstanceName string
+
+// UnmarshalText reads printable ASCII.
+func (n *InstanceName) UnmarshalText(text []byte) error {
+	*n = InstanceName(text)
+	if len(text) > maxInstance || strings.ContainsFunc(string(text), func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return fmt.Errorf("it has to be at most %d characters of printable ASCII without spaces", maxInstance)
+	}
+	return nil
+}
+
+// InstanceName returns SVC_INSTANCE, or the machine's host name.
+func (s *Settings) InstanceName() (string, error) {
+	if s.Instance != "" {
+		return string(s.Instance), nil
+	}
+	name, err := os.Hostname()
+	if err == nil {
+		err = new(InstanceName).UnmarshalText([]byte(name))
+	}
+	if err != nil || name == "" {
+		return "", fmt.Errorf("the machine's host name %q can't name this instance: %w; set SVC_INSTANCE", name, err)
+	}
+	return name, nil
+}
+
+// StoreOptions returns how the database of SVC_STORE is used.
+func (s *Settings) StoreOptions(calls system.Calls) (pgledger.Options, error) {
+	name, err := s.InstanceName()
+	return pgledger.Options{
+		URL: string(s.Store), Name: name, Lease: time.Duration(s.StoreLease), Trust: s.StoreSync == "trust", Environment: s.Environment, Calls: calls,
+	}, err
+}
+
+// fitsStore refuses settings of what does not work over SVC_STORE yet.
+func (s *Settings) fitsStore() error {
+	if s.Store == "" {
+		return nil
+	}
+	var faults []error
+	for _, row := range []struct {
+		name string
+		set  bool
+	}{
+		{"SVC_EVENT_RETENTION", s.EventRetention != 0},
+		{"SVC_OTLP_LOGS", s.OTLPLogs != ""},
+		{"SVC_INTERNAL_LISTEN", s.InternalListen != ""},
+		{"SVC_MIRROR_URL", s.MirrorURL != ""},
+	} {
+		if row.set {
+			faults = append(faults, fmt.Errorf("%s does not work over SVC_STORE yet; unset one of the two (docs/many-machines.md)", row.name))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// WithoutStore says that a command works on the data folder alone, where SVC_STORE is set.
+func (s *Settings) WithoutStore(command string) error {
+	if s.Store == "" {
+		return nil
+	}
+	return fmt.Errorf("%s works on SVC_DATA_DIR alone, and SVC_STORE is set: the record is in the database; unset SVC_STORE to use the data folder (docs/many-machines.md)", command)
+}

@@ -1,0 +1,163 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"bailiff/cmd/bailiff/cli"
+	cmdsettings "bailiff/cmd/bailiff/settings"
+	"bailiff/runtime/clock"
+	pgledger "bailiff/runtime/ledger/postgres"
+	"bailiff/runtime/system"
+)
+
+// Commands are the commands of the database. Their doc texts are the help.
+type Commands struct {
+	Store struct {
+		Init   initCommand   `cmd:"" help:"Make the tables that instances need."`
+		Status statusCommand `cmd:"" help:"Say which instance decides, and which ones wait."`
+	} `cmd:"" help:"Prepare and look at the PostgreSQL database that several instances share."`
+}
+
+type initCommand struct {
+	Role string `help:"Give this role of the database what a service needs, and no more: it adds to the record and can't change it." placeholder:"ROLE"`
+}
+
+// Help says as whom to run it.
+func (c *initCommand) Help() string {
+	return `Makes the schema bailiff and its tables in the database of SVC_STORE, for the environment of SVC_ENV. What is there stays. Run it as
+a role that may make a schema, and let the services use another one, which --role names (CREATE ROLE makes it).`
+}
+
+// Run makes the tables.
+func (c *initCommand) Run(std cli.Streams) error {
+	return with(func(s *cmdsettings.Settings, store *pgledger.Store) error {
+		fresh, err := store.Init(c.Role)
+		if err != nil {
+			return cli.Fail("%v", err)
+		}
+		done := "the tables are there already"
+		if fresh {
+			done = "the tables were made"
+		}
+		if c.Role != "" {
+			done += ", and the role " + c.Role + " may use them"
+		}
+		_, err = fmt.Fprintf(std.Out, "%s (environment %s)\n", done, s.Environment)
+		return err
+	})
+}
+
+type statusCommand struct {
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+// Help says what is told.
+func (c *statusCommand) Help() string {
+	return `Asks the database of SVC_STORE which instance decides, which ones wait, how far the record has come, and whether what is confirmed is
+on a second machine. The exit code is 1 where no instance decides.`
+}
+
+// statusView is the status in JSON.
+type statusView struct {
+	Server      string         `json:"server"`
+	Environment string         `json:"environment"`
+	Level       int            `json:"level"`
+	Owner       string         `json:"owner"`
+	Term        int64          `json:"term"`
+	HeardMS     int64          `json:"owner_heard_ms"`
+	Last        uint64         `json:"records"`
+	Bytes       int64          `json:"bytes"`
+	OffsetMS    int64          `json:"clock_offset_ms"`
+	Unsafe      string         `json:"unsafe,omitempty"`
+	MayChange   bool           `json:"role_may_change_records"`
+	Instances   []instanceView `json:"instances"`
+}
+
+type instanceView struct {
+	Name    string `json:"name"`
+	HeardMS int64  `json:"heard_ms"`
+}
+
+// Run prints the status.
+func (c *statusCommand) Run(std cli.Streams) error {
+	return with(func(s *cmdsettings.Settings, store *pgledger.Store) error {
+		status, err := store.Status()
+		if err != nil {
+			return cli.Fail("%v", err)
+		}
+		if c.JSON {
+			err = cli.PrintJSON(std.Out, view(&status))
+		} else {
+			err = tell(std, &status, time.Duration(s.StoreLease))
+		}
+		if err == nil && !decides(&status, time.Duration(s.StoreLease)) {
+			return cli.ExitWith(cli.ExitFailed)
+		}
+		return err
+	})
+}
+
+// decides reports whether an instance owns the record, and was heard within its lease.
+func decides(status *pgledger.Status, lease time.Duration) bool {
+	return status.Owner != "" && status.Heard <= lease
+}
+
+func view(status *pgledger.Status) statusView {
+	v := statusView{
+		Server: status.Server, Environment: status.Environment, Level: status.Level, Owner: status.Owner, Term: status.Term, HeardMS: status.Heard.Milliseconds(),
+		Last: status.Last, Bytes: status.Bytes, OffsetMS: status.Offset.Milliseconds(), Unsafe: status.Unsafe, MayChange: status.Changes, Instances: []instanceView{},
+	}
+	for _, one := range status.Instances {
+		v.Instances = append(v.Instances, instanceView{one.Name, one.Heard.Milliseconds()})
+	}
+	return v
+}
+
+func tell(std cli.Streams, status *pgledger.Status, lease time.Duration) error {
+	round := func(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
+	fmt.Fprintf(std.Out, "PostgreSQL %s, environment %s, %d records, %d MiB of tables\n", status.Server, status.Environment, status.Last, status.Bytes>>20)
+	switch {
+	case status.Owner == "":
+		fmt.Fprintln(std.Out, "no instance decides")
+	case !decides(status, lease):
+		fmt.Fprintf(std.Out, "%s decided, and was not heard for %s: another instance takes over, or none runs\n", status.Owner, round(status.Heard))
+	default:
+		fmt.Fprintf(std.Out, "%s decides (term %d), heard %s ago\n", status.Owner, status.Term, round(status.Heard))
+	}
+	for _, one := range status.Instances {
+		if one.Name != status.Owner && one.Heard <= lease {
+			fmt.Fprintf(std.Out, "%s waits, heard %s ago\n", one.Name, round(one.Heard))
+		}
+	}
+	if status.Unsafe != "" {
+		fmt.Fprintf(std.Out, "warning: %s\n", status.Unsafe)
+	}
+	if status.Changes {
+		fmt.Fprintln(std.Out, "warning: this role may change the record; let the services use one that bailiff store init --role has prepared")
+	}
+	_, err := fmt.Fprintf(std.Out, "the database's clock is %s ahead of this machine's\n", round(status.Offset))
+	return err
+}
+
+// with calls use with the database of SVC_STORE.
+func with(use func(*cmdsettings.Settings, *pgledger.Store) error) error {
+	s, err := cmdsettings.Load(os.Environ())
+	if err != nil {
+		return cli.Usage("%v", err)
+	}
+	if s.Store == "" {
+		return cli.Usage("SVC_STORE is not set; it names the database, such as postgres://bailiff@db-a,db-b/bailiff?sslmode=verify-full")
+	}
+	options, err := s.StoreOptions(system.Real(clock.System()))
+	if err != nil {
+		return cli.Usage("%v", err)
+	}
+	store, err := pgledger.NewStore(options)
+	if err != nil {
+		return cli.Usage("%v", err)
+	}
+	defer store.Close()
+	return use(s, store)
+}
