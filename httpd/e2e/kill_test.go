@@ -248,21 +248,32 @@ func (o *ordeal) approve(service *running) bool {
 }
 
 // socket returns a client of the operator's socket.
-func (o *ordeal) socket() *http.Client {
+func (o *ordeal) socket() *http.Client { return socketClient(o.s.path("data/admin.sock")) }
+
+func socketClient(socket string) *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", o.s.path("data/admin.sock"))
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	}}, Timeout: 20 * time.Second}
 }
 
 // read fetches what the log has got since it was read last, of all keys, over the operator's socket.
 func (o *ordeal) read() {
 	o.t.Helper()
-	socket := o.socket()
-	defer socket.CloseIdleConnections()
+	got, next, err := readLog(o.s.path("data/admin.sock"), o.at)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	o.log, o.at = append(o.log, got...), next
+}
+
+// readLog fetches what the log has after a cursor, of all keys, over the operator's socket.
+func readLog(socket, after string) (log []logged, next string, err error) {
+	client := socketClient(socket)
+	defer client.CloseIdleConnections()
 	for more := true; more; {
-		response, err := socket.Get("http://admin/events?limit=1000&after=" + o.at)
+		response, err := client.Get("http://admin/events?limit=1000&after=" + after)
 		if err != nil {
-			o.t.Fatal(err)
+			return nil, "", err
 		}
 		var page struct {
 			Events []logged
@@ -271,11 +282,15 @@ func (o *ordeal) read() {
 		}
 		err = json.NewDecoder(bufio.NewReader(response.Body)).Decode(&page)
 		response.Body.Close()
-		if err != nil {
-			o.t.Fatal(err)
+		if err == nil && response.StatusCode != http.StatusOK {
+			err = fmt.Errorf("the admin socket answers %d", response.StatusCode)
 		}
-		o.log, o.at, more = append(o.log, page.Events...), page.Next, page.More
+		if err != nil {
+			return nil, "", err
+		}
+		log, after, more = append(log, page.Events...), page.Next, page.More
 	}
+	return log, after, nil
 }
 
 // problems holds a log against what clients were told.

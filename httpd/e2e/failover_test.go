@@ -1,0 +1,399 @@
+package e2e
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	mathrand "math/rand/v2"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"bailiff/fuzz/kit/pgtest"
+	"bailiff/fuzz/kit/seed"
+)
+
+// failoverLease is the lease of instances in tests.
+const failoverLease = 2 * time.Second
+
+// A failover is two instances over a primary and its synchronous standby, each of which is started again when it ends, clients that
+// decide with whichever answers, and what they were told.
+type failover struct {
+	*site
+	primary, standby *pgtest.Server
+	instances        [2]*instance
+	key              string
+	serial           atomic.Int64
+	answers          atomic.Int64 // decisions that were told
+	ending           atomic.Bool
+
+	mu     sync.Mutex
+	told   told
+	silent time.Duration // the longest time without an answer
+	last   time.Time     // an answer came
+}
+
+// An instance is started again whenever it ends.
+type instance struct {
+	f     *failover
+	name  string
+	env   []string
+	log   lockedBuffer
+	ended chan struct{}
+
+	mu      sync.Mutex
+	process *exec.Cmd
+	base    string // "" where it does not listen yet
+	exits   []int
+}
+
+var listens = regexp.MustCompile(`(?:msg=serving|msg="waiting: another instance decides") .*address=(\S+)`)
+
+func newFailover(t *testing.T) *failover {
+	t.Helper()
+	f := &failover{told: told{groups: map[string]string{}, decisions: map[string]string{}}, last: time.Now()}
+	f.primary, f.standby = pgtest.StartPair(t)
+	f.site = newSite(t, fmt.Sprintf(toolPolicy, taskLimit), "SVC_STORE="+pgtest.Both(f.primary, f.standby), "SVC_STORE_LEASE="+failoverLease.String())
+	f.env = append(f.env, "SVC_KEY_DIR="+f.path("keys"))
+	f.must("store", "init")
+	f.key = f.apiKey() // before any instance runs
+	for i, name := range []string{"a", "b"} {
+		f.instances[i] = &instance{f: f, name: name, ended: make(chan struct{}), env: append(slices.Clone(f.env), "SVC_DATA_DIR="+f.path("data-"+name), "SVC_INSTANCE="+name)}
+	}
+	t.Cleanup(f.end)
+	for _, i := range f.instances {
+		go i.supervise()
+		f.await("an instance starts", func() bool { return i.address() != "" })
+	}
+	f.env = append(f.env, "SVC_STORE_SYNC=trust") // the standby has none when it is promoted
+	for _, i := range f.instances {
+		i.env = append(i.env, "SVC_STORE_SYNC=trust")
+	}
+	return f
+}
+
+// end ends the instances.
+func (f *failover) end() {
+	f.ending.Store(true)
+	for _, i := range f.instances {
+		i.signal(syscall.SIGKILL)
+		select {
+		case <-i.ended:
+		case <-time.After(10 * time.Second):
+		}
+		if f.t.Failed() {
+			f.t.Logf("the log of %s, which ended with %v:\n%s", i.name, i.exits, i.log.String())
+		}
+	}
+}
+
+// await waits until something is so.
+func (f *failover) await(what string, so func() bool) {
+	f.t.Helper()
+	for deadline := time.Now().Add(60 * time.Second); !so(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			f.t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}
+
+func (i *instance) address() string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.base
+}
+
+func (i *instance) signal(s syscall.Signal) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.process != nil {
+		_ = i.process.Process.Signal(s) // it may have ended
+	}
+}
+
+// supervise starts the instance, again and again.
+func (i *instance) supervise() {
+	defer close(i.ended)
+	for !i.f.ending.Load() {
+		command := exec.Command(binary, "serve")
+		command.Env, command.Dir = i.env, i.f.dir
+		log, err := command.StderrPipe()
+		if err == nil {
+			err = command.Start()
+		}
+		if err != nil {
+			i.f.t.Errorf("starting %s: %v", i.name, err)
+			return
+		}
+		i.mu.Lock()
+		i.process = command
+		i.mu.Unlock()
+		lines := bufio.NewScanner(log)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			fmt.Fprintln(&i.log, lines.Text())
+			if found := listens.FindStringSubmatch(lines.Text()); found != nil {
+				i.mu.Lock()
+				i.base = "http://" + found[1]
+				i.mu.Unlock()
+			}
+		}
+		_ = command.Wait() // its exit code is noted
+		i.mu.Lock()
+		i.base, i.process = "", nil
+		i.exits = append(i.exits, command.ProcessState.ExitCode())
+		i.mu.Unlock()
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// owner returns the instance that decides, and the other one.
+func (f *failover) owner() (owner, other *instance) {
+	f.t.Helper()
+	f.await("an instance decides", func() bool {
+		text, _, code := f.run("store", "status", "--json")
+		var status struct{ Owner string }
+		if code != 0 || json.Unmarshal([]byte(text), &status) != nil {
+			return false
+		}
+		owner, other = f.instances[0], f.instances[1]
+		if status.Owner == other.name {
+			owner, other = other, owner
+		}
+		return owner.name == status.Owner
+	})
+	return owner, other
+}
+
+// decides has a client decide, with the instance that answered last or the other one, until stop is closed.
+func (f *failover) decides(client int, stop <-chan struct{}) {
+	at := client
+	web := &http.Client{Timeout: failoverLease + time.Second}
+	defer web.CloseIdleConnections()
+	for n := 0; ; n++ {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		base := f.instances[at%2].address()
+		sum := sha256.Sum256(fmt.Append(nil, f.serial.Add(1)))
+		commitment, task := hex.EncodeToString(sum[:]), fmt.Sprintf("t-%d", n/60*4+client%4)
+		body := strings.Replace(tool("bash", fmt.Sprintf(`"command":%q,"task_id":%q`, []string{"ls", "ls", "rm -rf /"}[n%3], task)), strings.Repeat("ab", 32), commitment, 1)
+		f.mu.Lock()
+		f.told.groups[commitment] = task
+		f.mu.Unlock()
+		got, err := answer{}, error(nil)
+		if base != "" {
+			got, err = (&running{base: base}).postBy(web, "/v1/authorize", f.key, body)
+		}
+		if base == "" || err != nil || got.PolicyHash == "" || got.Code == "SVC_LIMIT_STORE_UNAVAILABLE" {
+			at++
+			time.Sleep(20 * time.Millisecond)
+			continue
+		}
+		f.answers.Add(1)
+		f.mu.Lock()
+		f.told.decisions[commitment] = got.Status
+		f.silent, f.last = max(f.silent, time.Since(f.last)), time.Now()
+		f.mu.Unlock()
+	}
+}
+
+// goesOn waits until clients are answered again, and returns the longest time for which none was.
+func (f *failover) goesOn() time.Duration {
+	f.t.Helper()
+	before := f.answers.Load()
+	f.await("decisions go on", func() bool { return f.answers.Load() > before+50 })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	silent := f.silent
+	f.silent = 0
+	return silent
+}
+
+// hold holds the whole log against what clients were told.
+func (f *failover) hold(after string) []logged {
+	f.t.Helper()
+	var log []logged
+	f.await("the log is read", func() bool {
+		owner, _ := f.owner()
+		var err error
+		log, _, err = readLog(f.path("data-"+owner.name+"/admin.sock"), "0")
+		return err == nil
+	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	found := f.told.problems(log)
+	if len(found) > 0 {
+		f.t.Errorf("after %s: %d problems, such as %s", after, len(found), found[0])
+	}
+	return log
+}
+
+// TestFailover ends the instance that decides in every way, and then the primary, while clients decide: nothing that they were told is
+// lost, no limit is exceeded, and nothing is decided twice. BAILIFF_FAILOVERS says how often.
+func TestFailover(t *testing.T) {
+	random := mathrand.New(mathrand.NewPCG(uint64(seed.Value(t)), 2))
+	for range times(t, "BAILIFF_FAILOVERS", 1) {
+		failOver(t, random)
+	}
+}
+
+func failOver(t *testing.T, random *mathrand.Rand) {
+	f := newFailover(t)
+	defer f.end()
+	f.refusesMeanwhile()
+	stop := make(chan struct{})
+	var clients sync.WaitGroup
+	for client := range 8 {
+		clients.Go(func() { f.decides(client, stop) })
+	}
+	f.goesOn()
+	faults := []func() string{f.killed, f.asked, f.paused}
+	random.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
+	for _, fault := range append(faults, f.lostPrimary) {
+		what := fault()
+		t.Logf("%s: %v without an answer", what, f.goesOn().Round(time.Millisecond))
+		if t.Failed() {
+			break
+		}
+		f.owner()
+		f.await("the other instance waits", func() bool { return f.instances[0].address() != "" && f.instances[1].address() != "" })
+	}
+	close(stop)
+	clients.Wait()
+	log := f.hold("all of it")
+	f.canaries(log)
+	t.Logf("%d decisions told, %d events", len(f.told.decisions), len(log))
+}
+
+// killed ends the owner as a power cut does.
+func (f *failover) killed() string {
+	owner, _ := f.owner()
+	owner.signal(syscall.SIGKILL)
+	return "owner killed"
+}
+
+// asked asks the owner to end.
+func (f *failover) asked() string {
+	owner, other := f.owner()
+	owner.signal(syscall.SIGTERM)
+	f.await("the other instance decides", func() bool { now, _ := f.owner(); return now == other })
+	return "owner asked to end"
+}
+
+// paused stops the owner's processes for longer than its lease. When it goes on it answers nothing of what it remembers: the key that was
+// revoked meanwhile is good in its memory.
+func (f *failover) paused() string {
+	f.t.Helper()
+	owner, other := f.owner()
+	base := owner.address()
+	key := f.second(owner)
+	owner.signal(syscall.SIGSTOP)
+	f.await("the other instance decides", func() bool { now, _ := f.owner(); return now == other })
+	f.await("a key is revoked", func() bool {
+		_, err := f.on(other, "keys", "revoke", key.KeyID)
+		return err == nil
+	})
+	asked := make(chan answer, 8)
+	for range cap(asked) {
+		go func() {
+			got, _ := (&running{base: base}).postBy(&http.Client{Timeout: 10 * time.Second}, "/v1/authorize/test-run", key.APIKey, tool("bash", `"command":"ls"`))
+			asked <- got
+		}()
+	}
+	time.Sleep(100 * time.Millisecond) // they have been sent
+	owner.signal(syscall.SIGCONT)
+	for range cap(asked) {
+		if got := <-asked; got.HTTP != 0 && got.HTTP != http.StatusServiceUnavailable && got.HTTP != http.StatusUnauthorized {
+			f.t.Errorf("an instance that was paused answers from its memory: %d %s", got.HTTP, got.Raw)
+		}
+	}
+	return "owner paused"
+}
+
+// second makes another key.
+func (f *failover) second(owner *instance) (key registered) {
+	f.t.Helper()
+	text, err := f.on(owner, "keys", "create", "--email", "second@example.com", "--json")
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &key)
+	}
+	if err != nil {
+		f.t.Fatalf("a second key: %v", err)
+	}
+	return key
+}
+
+// on runs a command on the machine of an instance.
+func (f *failover) on(i *instance, arguments ...string) (string, error) {
+	at := *f.site
+	at.env = i.env
+	text, said, code := at.run(arguments...)
+	if code != 0 {
+		return "", fmt.Errorf("exit %d: %s", code, said)
+	}
+	return text, nil
+}
+
+// lostPrimary kills the database, and promotes its standby.
+func (f *failover) lostPrimary() string {
+	f.primary.Kill()
+	f.standby.Promote()
+	return "primary killed, standby promoted"
+}
+
+// refusesMeanwhile: while an instance waits it is alive, not ready, and decides nothing; commands say where to go.
+func (f *failover) refusesMeanwhile() {
+	f.t.Helper()
+	owner, other := f.owner()
+	waiting := &running{site: f.site, base: other.address()}
+	for path, want := range map[string]int{"/healthz": 200, "/readyz": 503, "/v1/warranty": 503, "/.well-known/jwks.json": 503} {
+		if status, _, body := waiting.get(path); status != want {
+			f.t.Errorf("%s of an instance that waits: %d %s", path, status, body)
+		}
+	}
+	if got := waiting.ask("/v1/authorize", f.key, tool("bash", `"command":"ls"`)); got.HTTP != 503 || got.Code != "SVC_STORE_UNAVAILABLE" {
+		f.t.Errorf("an instance that waits: %d %s", got.HTTP, got.Raw)
+	}
+	if _, err := f.on(other, "keys", "list"); err == nil || !strings.Contains(err.Error(), "the instance "+owner.name+" decides") {
+		f.t.Errorf("a command where an instance waits: %v", err)
+	}
+}
+
+// canaries plants faults in the log, and has the checks find them.
+func (f *failover) canaries(log []logged) {
+	f.t.Helper()
+	allowed := slices.IndexFunc(log, func(e logged) bool { return f.told.decisions[e.Commitment] == "ALLOWED" })
+	if allowed < 0 {
+		f.t.Fatal("nothing was allowed: the test shows too little")
+	}
+	again := log[allowed]
+	again.LSN = log[len(log)-1].LSN + 1
+	over := slices.Clone(log)
+	for n := range taskLimit {
+		e := again
+		e.Commitment, e.LSN = fmt.Sprintf("more-%d", n), again.LSN+uint64(n)
+		f.told.groups[e.Commitment] = f.told.groups[again.Commitment]
+		over = append(over, e)
+	}
+	for what, planted := range map[string][]logged{
+		"a lost decision":      slices.Delete(slices.Clone(log), allowed, allowed+1),
+		"a decision twice":     append(slices.Clone(log), again),
+		"a limit that is over": over,
+	} {
+		if len(f.told.problems(planted)) == 0 {
+			f.t.Errorf("%s is not noticed", what)
+		}
+	}
+}
