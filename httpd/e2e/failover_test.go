@@ -49,10 +49,12 @@ type instance struct {
 	env   []string
 	log   lockedBuffer
 	ended chan struct{}
+	held  atomic.Bool // it is not started again
 
 	mu      sync.Mutex
 	process *exec.Cmd
 	base    string // "" where it does not listen yet
+	waits   bool   // for the other one, and has not decided since it was started
 	exits   []int
 }
 
@@ -112,6 +114,12 @@ func (i *instance) address() string {
 	return i.base
 }
 
+func (i *instance) isWaiting() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.waits
+}
+
 func (i *instance) signal(s syscall.Signal) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -143,16 +151,18 @@ func (i *instance) supervise() {
 			fmt.Fprintln(&i.log, lines.Text())
 			if found := listens.FindStringSubmatch(lines.Text()); found != nil {
 				i.mu.Lock()
-				i.base = "http://" + found[1]
+				i.base, i.waits = "http://"+found[1], strings.Contains(lines.Text(), "waiting")
 				i.mu.Unlock()
 			}
 		}
 		_ = command.Wait() // its exit code is noted
 		i.mu.Lock()
-		i.base, i.process = "", nil
+		i.base, i.waits, i.process = "", false, nil
 		i.exits = append(i.exits, command.ProcessState.ExitCode())
 		i.mu.Unlock()
-		time.Sleep(50 * time.Millisecond)
+		for time.Sleep(50 * time.Millisecond); i.held.Load() && !i.f.ending.Load(); {
+			time.Sleep(10 * time.Millisecond)
+		}
 	}
 }
 
@@ -259,7 +269,7 @@ func failOver(t *testing.T, random *mathrand.Rand) {
 		clients.Go(func() { f.decides(client, stop) })
 	}
 	f.goesOn()
-	faults := []func() string{f.killed, f.asked, f.paused}
+	faults := []func() string{f.killed, f.asked, f.paused, f.restarted}
 	random.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
 	for _, fault := range append(faults, f.lostPrimary) {
 		what := fault()
@@ -267,8 +277,10 @@ func failOver(t *testing.T, random *mathrand.Rand) {
 		if t.Failed() {
 			break
 		}
-		f.owner()
-		f.await("the other instance waits", func() bool { return f.instances[0].address() != "" && f.instances[1].address() != "" })
+		f.await("one instance decides, and the other one waits", func() bool {
+			owner, other := f.owner()
+			return !owner.isWaiting() && other.isWaiting()
+		})
 	}
 	close(stop)
 	clients.Wait()
@@ -277,19 +289,34 @@ func failOver(t *testing.T, random *mathrand.Rand) {
 	t.Logf("%d decisions told, %d events", len(f.told.decisions), len(log))
 }
 
-// killed ends the owner as a power cut does.
+// replaced ends the owner by a signal, and has it started again when the other one decides. Before that it would take the record itself.
+func (f *failover) replaced(by syscall.Signal) {
+	f.t.Helper()
+	owner, other := f.owner()
+	owner.held.Store(true)
+	defer owner.held.Store(false)
+	owner.signal(by)
+	f.await("the other instance decides", func() bool { now, _ := f.owner(); return now == other })
+}
+
+// killed loses the owner with its machine.
 func (f *failover) killed() string {
-	owner, _ := f.owner()
-	owner.signal(syscall.SIGKILL)
-	return "owner killed"
+	f.replaced(syscall.SIGKILL)
+	return "owner lost"
 }
 
 // asked asks the owner to end.
 func (f *failover) asked() string {
-	owner, other := f.owner()
-	owner.signal(syscall.SIGTERM)
-	f.await("the other instance decides", func() bool { now, _ := f.owner(); return now == other })
+	f.replaced(syscall.SIGTERM)
 	return "owner asked to end"
+}
+
+// restarted kills the owner, which is started again at once.
+func (f *failover) restarted() string {
+	owner, _ := f.owner()
+	owner.signal(syscall.SIGKILL)
+	f.await("it is started again", func() bool { return owner.address() == "" })
+	return "owner killed and started again"
 }
 
 // paused stops the owner's processes for longer than its lease. When it goes on it answers nothing of what it remembers: the key that was
