@@ -100,7 +100,7 @@ func StartPair(t testing.TB) (primary, standby *Server) {
 	primary.run("cp", "-a", primary.folder, standby.folder)
 	primary.start("synchronous_standby_names = 'standby'\n")
 	standby.write("standby.signal", "")
-	standby.start(fmt.Sprintf("primary_conninfo = 'host=%s user=postgres application_name=standby'\n", primary.folder))
+	standby.start(fmt.Sprintf("primary_conninfo = 'host=%s user=postgres application_name=standby'\nwal_retrieve_retry_interval = '100ms'\n", primary.folder))
 	return primary, standby
 }
 
