@@ -65,7 +65,8 @@ var alsoImport = map[string][]string{
 // import, by prefix. Arrows point one way: cmd → httpd → decision → {compiler, vm, ledger, attest, intent} → leaves.
 var mayImport = map[string][]string{
 	"grammar":               {},
-	"vm":                    {"vm/amount", "vm/match"},
+	"vm":                    {"vm/amount", "vm/match", "vm/wire"},
+	"vm/wire":               {"vm/amount"},
 	"vm/match":              {},
 	"vm/amount":             {},
 	"vm/form":               {"vm/amount", "vm/form", "vm/match"},
