@@ -31,6 +31,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "try the mutants whose names contain this")
 	flag.BoolVar(&o.verbose, "v", false, "say of each mutant what became of it")
 	flag.BoolVar(&o.list, "list", false, "list the mutants, and run nothing")
+	flag.StringVar(&o.keep, "keep", "", "write the packages with their mutants and the overlay into this folder, and run nothing")
 	flag.Parse()
 	if flag.NArg() != 1 {
 		fmt.Fprintln(os.Stderr, "fuzz/mutants/generated: name one part:", strings.Join(partNames(), ", "))
@@ -57,6 +58,7 @@ type options struct {
 	sample        int
 	seed          uint64
 	only          string
+	keep          string
 	verbose, list bool
 	out           *os.File
 }

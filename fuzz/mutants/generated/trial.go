@@ -33,6 +33,10 @@ func (o *options) run(ctx context.Context, root string, p part) (*result, error)
 		}
 		return r, nil
 	}
+	if o.keep != "" {
+		_, err := f.overlay(packages, o.keep)
+		return r, err
+	}
 	dir, err := os.MkdirTemp("", "bailiff-mutants-")
 	if err != nil {
 		return nil, err
