@@ -68,8 +68,8 @@ func (l *lab) seek(ctx context.Context, m *mutant, jobs []*job, last *job) (verd
 		for _, j := range together {
 			takes += j.takes
 		}
-		const least, times = 5 * time.Second, 10
-		r, err := l.run(ctx, together[0].suite, m.ID, least+times*takes, "", "-test.failfast", "-test.run", patterns)
+		const times = 10
+		r, err := l.run(ctx, together[0].suite, m.ID, l.patience+times*takes, "", "-test.failfast", "-test.run", patterns)
 		if err != nil {
 			return verdict{}, nil, err
 		}

@@ -35,6 +35,10 @@ func loaded(root string, patterns []string) ([]*packages.Package, error) {
 
 // generate finds the mutants of packages.
 func generate(root string, patterns []string) (*finder, []*packages.Package, error) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil, nil, err
+	}
 	all, err := loaded(root, patterns)
 	if err != nil {
 		return nil, nil, err

@@ -18,7 +18,7 @@ var parts = map[string]part{
 			{folder: "runtime/ledger/state"},
 			{folder: "runtime/ledger/memory", tests: "^TestConformance$"},
 			{folder: "runtime/ledger/commit"},
-			{folder: "runtime/ledger/memory", tests: "^TestModel$"},
+			{folder: "runtime/ledger/memory", tests: "^TestModel$", arguments: []string{"-histories", "40"}},
 		},
 	},
 	"runtime/gateway": {

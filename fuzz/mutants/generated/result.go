@@ -23,10 +23,13 @@ func (r *result) of(f fate, isReviewed bool) (all []verdict) {
 	return all
 }
 
+// lineMark is between the name of a mutant and its line, in what a run prints.
+const lineMark = " (at line "
+
 func (r *result) String() string {
 	var b strings.Builder
 	for _, v := range r.of(alive, false) {
-		fmt.Fprintf(&b, "alive: %s (line %d%s)\n", v.name(), v.number, map[bool]string{true: ", no test reaches it"}[v.nobody])
+		fmt.Fprintf(&b, "alive: %s%s%d%s)\n", v.name(), lineMark, v.number, map[bool]string{true: ", no test reaches it"}[v.nobody])
 	}
 	k, l, e, a := len(r.of(killed, false)), len(r.of(late, false)), len(r.of(alive, true)), len(r.of(alive, false))
 	fmt.Fprintf(&b, "%d mutants generated, %d tried: %d killed, %d timed out, %d equivalent, %d alive in %.1f minutes", r.generated, r.tried, k, l, e, a, r.minutes)

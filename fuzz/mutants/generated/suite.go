@@ -22,6 +22,7 @@ type suite struct {
 	folder    string
 	tests     string // a pattern; all where it is ""
 	arguments []string
+	without   []string // tests that look at what the copy with mutants has otherwise, such as memory
 	binary    string
 }
 
@@ -38,7 +39,7 @@ type lab struct {
 	root, dir string // of the project, and for what runs leave
 	overlay   string
 	mutants   int
-	log       func(format string, arguments ...any)
+	patience  time.Duration
 }
 
 // parted is how long a test takes whose parts are run apart.
@@ -60,12 +61,12 @@ func (l *lab) jobs(ctx context.Context, s *suite, number int) (jobs []*job, err 
 		if name = strings.TrimSpace(name); !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Fuzz") && !strings.HasPrefix(name, "Example") {
 			continue
 		}
+		if slices.Contains(s.without, name) {
+			continue
+		}
 		whole, output, err := l.try(ctx, s, "^"+name+"$")
 		if err != nil {
 			return nil, err
-		}
-		if whole == nil {
-			continue
 		}
 		parts := partsOf(name, output)
 		if whole.takes < parted || len(parts) < 2 {
@@ -73,14 +74,13 @@ func (l *lab) jobs(ctx context.Context, s *suite, number int) (jobs []*job, err 
 			continue
 		}
 		for _, part := range parts {
-			if j, _, err := l.try(ctx, s, "^"+name+"$/^"+regexp.QuoteMeta(part)+"$"); err != nil {
+			j, _, err := l.try(ctx, s, "^"+name+"$/^"+regexp.QuoteMeta(part)+"$")
+			if err != nil {
 				return nil, err
-			} else if j != nil {
+			}
+			if j != nil {
 				jobs = append(jobs, j)
 			}
-		}
-		if slices.ContainsFunc(jobs, func(j *job) bool { return j.pattern == "^"+name+"$" }) {
-			continue
 		}
 		jobs = append(jobs, whole) // what its parts find only together
 	}
@@ -105,7 +105,7 @@ func partsOf(name, output string) (parts []string) {
 	return parts
 }
 
-// try runs a test without a mutant. A test that fails so is not a job.
+// try runs a test without a mutant, in which it has to pass. A part of a test that does not pass alone is not a job.
 func (l *lab) try(ctx context.Context, s *suite, pattern string) (*job, string, error) {
 	reached := filepath.Join(l.dir, "reached")
 	if err := os.WriteFile(reached, make([]byte, max(l.mutants, 1)), 0o600); err != nil {
@@ -117,9 +117,11 @@ func (l *lab) try(ctx context.Context, s *suite, pattern string) (*job, string, 
 	if err != nil {
 		return nil, "", err
 	}
+	if (r.failed || r.late) && strings.Contains(pattern, "/") {
+		return nil, "", nil // the test looks at all of its parts
+	}
 	if r.failed || r.late {
-		l.log("%s: %s fails without a mutant, and is left out\n%s", s.folder, pattern, lastLines(r.output))
-		return nil, "", nil
+		return nil, "", fmt.Errorf("%s: %s fails without a mutant, in the copy that has all\n%s", s.folder, pattern, lastLines(r.output))
 	}
 	j := &job{suite: s, pattern: pattern, takes: time.Since(began)}
 	j.reaches, err = os.ReadFile(reached)

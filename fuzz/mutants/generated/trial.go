@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,10 +12,6 @@ import (
 // run tries the mutants of a part.
 func (o *options) run(ctx context.Context, root string, p part) (*result, error) {
 	began := time.Now()
-	root, err := filepath.Abs(root)
-	if err != nil {
-		return nil, err
-	}
 	f, packages, err := generate(root, p.packages)
 	if err != nil {
 		return nil, err
@@ -33,16 +28,12 @@ func (o *options) run(ctx context.Context, root string, p part) (*result, error)
 		}
 		return r, nil
 	}
-	if o.keep != "" {
-		_, err := f.overlay(packages, o.keep)
-		return r, err
-	}
 	dir, err := os.MkdirTemp("", "bailiff-mutants-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	l := &lab{root: f.root, dir: dir, mutants: len(f.mutants), log: o.logf}
+	l := &lab{root: f.root, dir: dir, mutants: len(f.mutants), patience: o.patience}
 	if l.overlay, err = f.overlay(packages, dir); err != nil {
 		return nil, err
 	}
@@ -63,7 +54,7 @@ func (o *options) run(ctx context.Context, root string, p part) (*result, error)
 // choose returns the mutants that are tried, in their order.
 func (o *options) choose(all []*mutant) (chosen []*mutant) {
 	for _, m := range all {
-		if strings.Contains(m.name(), o.only) {
+		if strings.Contains(m.name(), o.only) && (o.names == nil || o.names[m.name()]) {
 			chosen = append(chosen, m)
 		}
 	}
