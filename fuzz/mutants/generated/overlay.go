@@ -82,8 +82,8 @@ func (f *finder) overlay(all []*packages.Package, dir string) (string, error) {
 	return name, os.WriteFile(name, list, 0o600)
 }
 
-// rewritten is a text after edits. Of those at one place, first come those that close what is before it, the inner ones first; then
-// those that open what is after it, the outer ones first.
+// rewritten is a text after edits. At one place, those that close something come first, the inner ones before the outer ones; then
+// those that open something, the outer ones before the inner ones.
 func rewritten(text string, edits []edit) string {
 	type numbered struct {
 		edit

@@ -33,8 +33,7 @@ func (m *mutant) name() string {
 	return name
 }
 
-// An edit inserts text at an offset of a file, or replaces what is there. Edits that open go before those that close what is
-// inside of them.
+// An edit puts text in place of a part of a file, which may be empty.
 type edit struct {
 	at, end int
 	text    string

@@ -69,7 +69,7 @@ func (s *scope) loop(n *ast.ForStmt) {
 	s.wrap(n.Cond, "((", fmt.Sprintf(") && !mutantOn(%d))", s.add(n.Pos(), "the loop never runs")))
 }
 
-// returning tells what is returned as which type.
+// returning tells the results of a function their types.
 func (s *scope) returning(n *ast.ReturnStmt, stack []ast.Node) {
 	for i := len(stack) - 1; i >= 0; i-- {
 		var of *ast.FuncType
