@@ -68,16 +68,20 @@ func (a *asked) times(claims members) difference {
 }
 
 // verifyToken holds an attestation to what a relying party checks: both signatures, form, times, commitment and policy; and to
-// what it has to refuse.
-func (k *Kit) verifyToken(ctx context.Context, a *asked) difference {
+// what it has to refuse. The error is that of a context that has ended.
+func (k *Kit) verifyToken(ctx context.Context, a *asked) (difference, error) {
 	request := parse(a.body)
 	want := verify.Expected{TxCommit: request.text("txCommit"), UserOpHash: strings.ToLower(request.text("userOpHash")), PolicyHash: []string{a.want.policyHash}, RefuseObserve: true}
 	if chain, ok := request["chainId"].(json.Number); ok {
 		value, _ := chain.Float64()
 		want.ChainID = uint64(value)
 	}
-	if _, err := k.verifier.Verify(ctx, a.token, want, a.at); err != nil {
-		return difference{"attestation", "one that verifies", verify.Reason(err) + " (" + err.Error() + ")"}
+	_, err := k.verifier.Verify(ctx, a.token, want, a.at)
+	switch {
+	case err == nil:
+		return difference{}, nil
+	case ctx.Err() != nil: // the keys may be what could not be had
+		return difference{}, ctx.Err()
 	}
-	return difference{}
+	return difference{"attestation", "one that verifies", verify.Reason(err) + " (" + err.Error() + ")"}, nil
 }

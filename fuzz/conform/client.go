@@ -153,16 +153,19 @@ func (s *stage) play(ctx context.Context, one *scene, host hosts.Host, command [
 	s.mutex.Lock()
 	s.scene, s.asked, s.keys = one, nil, nil
 	s.mutex.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, adapterTime)
+	limited, cancel := context.WithTimeout(ctx, adapterTime)
 	defer cancel()
-	adapter := exec.CommandContext(ctx, command[0], command[1:]...)
+	adapter := exec.CommandContext(limited, command[0], command[1:]...)
 	adapter.Env = append(slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "SVC_") }),
 		"SVC_API_URL="+s.URL, "SVC_API_KEY="+clientKey, "SVC_FAIL_MODE="+one.failMode)
 	var said, complained bytes.Buffer
 	adapter.Stdin, adapter.Stdout, adapter.Stderr = bytes.NewReader(one.event), &said, &complained
 	err := adapter.Run()
 	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
+	switch {
+	case ctx.Err() != nil: // which has killed it
+		return difference{}, ctx.Err()
+	case err != nil && !errors.As(err, &exit):
 		return difference{}, fmt.Errorf("the adapter can't be run: %w", err)
 	}
 	_, runs := host.Judge(hosts.Result{Stdout: said.Bytes(), Stderr: complained.Bytes(), Exit: adapter.ProcessState.ExitCode()}, true)

@@ -71,6 +71,7 @@ type Kit struct {
 	wire     *wire
 	run      string // makes comments of this run their own
 	deployed atomic.Uint64
+	accepted [2]atomic.Bool // a policy without profiles, one with them
 	operator ed25519.PrivateKey
 	public   string
 	audience string // of activations
@@ -83,11 +84,13 @@ type Kit struct {
 	spare    []*session      // whose story ended as expected
 }
 
-// Run tests, and reports. The error is about what kept the kit from testing; divergences are in the report.
+// Run tests, and reports. The error is about what kept the kit from testing; divergences are in the report. Where there is an error, and
+// where the context has ended, the report has what ran until then, and says in Stopped why it ended.
 func Run(ctx context.Context, config Config) (*Report, error) {
 	if len(config.Levels) == 0 {
 		config.Levels = []Level{Core}
 	}
+	config.Levels = eachOnce(config.Levels)
 	config.Workers = max(config.Workers, 1)
 	url := config.URL
 	if config.Front != nil {
@@ -98,46 +101,76 @@ func Run(ctx context.Context, config Config) (*Report, error) {
 		defer stop()
 		url = front
 	}
-	k, err := newKit(ctx, url, config)
-	if err != nil {
-		return nil, err
+	k := &Kit{config: config, wire: newWire(url, config.Workers*8), tokens: map[string]bool{}, report: newReport(config)}
+	err := k.prepare(ctx, url)
+	if err == nil {
+		err = k.test(ctx)
 	}
-	return k.report, k.test(ctx)
+	switch {
+	case ctx.Err() != nil && (err != nil || k.unfinished() || len(k.report.Blocks) < len(config.Only)):
+		k.report.Stopped, err = whyEnded(ctx), nil
+	case err != nil:
+		k.report.Stopped = err.Error()
+	case k.unfinished():
+		k.report.Stopped = "there are no further API keys"
+	}
+	return k.report, err
 }
 
-func newKit(ctx context.Context, url string, config Config) (*Kit, error) {
-	k := &Kit{config: config, wire: newWire(url, config.Workers*8), tokens: map[string]bool{}}
-	k.report = newReport(config)
+// eachOnce returns levels in their order, each once.
+func eachOnce(levels []Level) (once []Level) {
+	for _, level := range levels {
+		if !slices.Contains(once, level) {
+			once = append(once, level)
+		}
+	}
+	return once
+}
+
+// whyEnded says why a context has ended.
+func whyEnded(ctx context.Context) string {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return "its time is over"
+	}
+	return "it was interrupted"
+}
+
+// unfinished reports whether units have ended before there were enough cases, and without a divergence.
+func (k *Kit) unfinished() bool {
+	return len(k.turns()) > 0 && k.config.Only == nil && !k.report.diverged() && k.report.Cases < k.config.Cases
+}
+
+// prepare reads what the service says of itself.
+func (k *Kit) prepare(ctx context.Context, url string) (err error) {
 	var run [4]byte
 	_, _ = rand.Read(run[:]) // never fails
 	k.run = hex.EncodeToString(run[:])
-	var err error
-	if k.operator = config.Operator; k.operator == nil {
+	if k.operator = k.config.Operator; k.operator == nil {
 		if k.operator, err = attest.GenerateOperatorKey(rand.Reader); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	k.public = operatorText(k.operator)
-	if slices.Equal(config.Levels, []Level{Client}) { // which needs no service
-		k.report.Implementation = strings.Join(config.Client, " ")
-		return k, nil
+	if slices.Equal(k.config.Levels, []Level{Client}) { // which needs no service
+		k.report.Implementation = strings.Join(k.config.Client, " ")
+		return nil
 	}
 	answer, err := k.wire.send(ctx, get("/.well-known/svc-conformance.json", "", ""))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	descriptor := parse(answer.body)
 	if k.issuer = descriptor.text("issuer"); answer.status != 200 || k.issuer == "" {
-		return nil, fmt.Errorf("%s/.well-known/svc-conformance.json names no issuer (%d): is this an implementation of the specification?", url, answer.status)
+		return fmt.Errorf("%s/.well-known/svc-conformance.json names no issuer (%d): is this an implementation of the specification?", url, answer.status)
 	}
 	k.report.Implementation = "(" + descriptor.text("issuer") + ", specification " + descriptor.text("spec_version") + ")"
 	k.audience = strings.TrimSuffix(descriptor.text("jwks_uri"), "/.well-known/jwks.json") + "/v1/warranty/deploy"
 	asks, err := client.New(client.Config{URL: url})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	k.verifier, err = verify.New(asks, k.issuer)
-	return k, err
+	return err
 }
 
 // test runs the parts that run once, and then units until there are enough cases or something diverges.
@@ -160,16 +193,24 @@ func (k *Kit) test(ctx context.Context) error {
 	}
 	var next atomic.Int64
 	var done sync.WaitGroup
-	problems := make([]error, k.config.Workers)
 	work := k.work
 	if k.config.Blocks {
 		work = k.workBlocks
 	}
-	for i := range k.config.Workers {
-		done.Go(func() { problems[i] = work(ctx, turns, &next) })
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	var problem error
+	var first sync.Once
+	for range k.config.Workers {
+		done.Go(func() {
+			if err := work(ctx, turns, &next); err != nil { // which the others would meet as well
+				first.Do(func() { problem = err })
+				end()
+			}
+		})
 	}
 	done.Wait()
-	return errors.Join(problems...)
+	return problem
 }
 
 // turns are the levels of units, in the order in which units have them.

@@ -16,7 +16,7 @@ import (
 func (k *Kit) once(ctx context.Context) error {
 	s, err := k.newSession(ctx)
 	if errors.Is(err, ErrNoKeys) {
-		return errors.New("there is no API key to ask with: give --key, or --admin, or a hosted service that registers keys")
+		return errors.New("there is no API key to ask with: give --admin, or --key-file with a fresh key, or test a hosted service, which registers keys")
 	}
 	if err != nil {
 		return err

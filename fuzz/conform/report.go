@@ -1,7 +1,7 @@
 package conform
 
 import (
-	"encoding/json"
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -24,6 +24,8 @@ type Report struct {
 	Divergences    []Divergence   `json:"divergences"`
 	flags          []string       // for the line that repeats a divergence
 	Blocks         []Block        `json:"blocks,omitempty"` // by number
+	// Stopped says why the run ended before it had the cases that were asked for; empty where it has them, or diverges.
+	Stopped string `json:"stopped,omitempty"`
 }
 
 // A LevelReport is what came of a level.
@@ -66,8 +68,40 @@ func (r *Report) level(level Level) *LevelReport {
 
 func (r *Report) diverged() bool { return len(r.Divergences) > 0 }
 
-// Conforms reports whether cases were run and nothing diverged.
-func (r *Report) Conforms() bool { return !r.diverged() && r.Cases > 0 }
+// Conforms reports whether every level has cases, as many as were asked for were run, and nothing diverged.
+func (r *Report) Conforms() bool { return !r.diverged() && len(r.Missing()) == 0 }
+
+// Ran reports whether any case was run.
+func (r *Report) Ran() bool { return r.Cases > 0 }
+
+// Missing says what was asked for and not run: cases, because the run has ended before, or levels without any.
+func (r *Report) Missing() (all []string) {
+	if r.Stopped != "" {
+		return []string{fmt.Sprintf("%d cases were run, and %d asked for: %s", r.Cases, r.Wanted, r.Stopped)}
+	}
+	for i := range r.Levels {
+		if l := &r.Levels[i]; l.Cases == 0 {
+			all = append(all, fmt.Sprintf("no case of %s was run: %s", l.Level, l.whyNot()))
+		}
+	}
+	return all
+}
+
+// whyNot says why a level has no case.
+func (l *LevelReport) whyNot() string {
+	if reasons := l.reasons(); len(reasons) > 0 {
+		return strings.Join(reasons, "; ")
+	}
+	return "the other levels had all cases; ask for more"
+}
+
+// reasons are those for which cases were not run, with their number.
+func (l *LevelReport) reasons() (all []string) {
+	for _, reason := range slices.Sorted(maps.Keys(l.NotRun)) {
+		all = append(all, fmt.Sprintf("%d not run: %s", l.NotRun[reason], reason))
+	}
+	return all
+}
 
 func (r *Report) add(level Level, seed int64, f *finding, note, script string) {
 	r.level(level).Divergences++
@@ -109,6 +143,11 @@ func (r *Report) Text(w io.Writer) error {
 		}
 		fmt.Fprintf(&b, "  again:    %s\n\n%s\n", d.Again, d.Script)
 	}
+	if !r.diverged() {
+		for _, missing := range r.Missing() {
+			fmt.Fprintf(&b, "not finished: %s\n", missing)
+		}
+	}
 	rate := 0.0
 	if r.Seconds > 0 {
 		rate = float64(r.Cases) / r.Seconds
@@ -129,12 +168,7 @@ func (l *LevelReport) verdict() string {
 }
 
 // JSON writes the report as JSON.
-func (r *Report) JSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(r)
-}
+func (r *Report) JSON(w io.Writer) error { return writeJSON(w, r) }
 
 // The elements of JUnit's form.
 type (
@@ -143,6 +177,7 @@ type (
 		Name     string      `xml:"name,attr"`
 		Tests    int         `xml:"tests,attr"`
 		Failures int         `xml:"failures,attr"`
+		Errors   int         `xml:"errors,attr"`
 		Skipped  int         `xml:"skipped,attr"`
 		Time     string      `xml:"time,attr"`
 		Cases    []junitCase `xml:"testcase"`
@@ -150,7 +185,9 @@ type (
 	junitCase struct {
 		Name    string     `xml:"name,attr"`
 		Class   string     `xml:"classname,attr"`
+		Time    string     `xml:"time,attr,omitempty"`
 		Failure *junitText `xml:"failure,omitempty"`
+		Error   *junitText `xml:"error,omitempty"`
 		Skipped *junitText `xml:"skipped,omitempty"`
 	}
 	junitText struct {
@@ -159,9 +196,37 @@ type (
 	}
 )
 
-// JUnit writes the report in the form of JUnit: a test case for each level.
+// add adds a test case, and counts it.
+func (s *junitSuite) add(c junitCase) {
+	s.Tests++
+	switch {
+	case c.Failure != nil:
+		s.Failures++
+	case c.Error != nil:
+		s.Errors++
+	case c.Skipped != nil:
+		s.Skipped++
+	}
+	s.Cases = append(s.Cases, c)
+}
+
+// seconds writes seconds as JUnit has them.
+func seconds(s float64) string { return fmt.Sprintf("%.3f", s) }
+
+// write writes the suite as XML.
+func (s *junitSuite) write(w io.Writer) error {
+	text, err := xml.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
+	return err
+}
+
+// JUnit writes the report in the form of JUnit: a test case for each level, a skipped one for each reason for which cases of a level
+// were not run, and one with an error where the run has not ended as it was asked to.
 func (r *Report) JUnit(w io.Writer) error {
-	suite := junitSuite{Name: "bailiff conform " + r.URL, Tests: len(r.Levels), Time: fmt.Sprintf("%.3f", r.Seconds)}
+	suite := junitSuite{Name: "bailiff conform " + r.URL, Time: seconds(r.Seconds)}
 	for i := range r.Levels {
 		l := &r.Levels[i]
 		c := junitCase{Name: fmt.Sprintf("%s: %d cases, seed %d", l.Level, l.Cases, r.Seed), Class: "conform." + string(l.Level)}
@@ -170,19 +235,16 @@ func (r *Report) JUnit(w io.Writer) error {
 				c.Failure = &junitText{d.What + ": expected " + d.Expected + ", got " + d.Got, d.Again + "\n\n" + d.Script}
 			}
 		}
-		switch {
-		case c.Failure != nil:
-			suite.Failures++
-		case l.Cases == 0:
-			suite.Skipped++
-			c.Skipped = &junitText{Message: strings.Join(slices.Sorted(maps.Keys(l.NotRun)), "; ")}
+		if c.Failure == nil && l.Cases == 0 {
+			c.Skipped = &junitText{Message: cmp.Or(r.Stopped, l.whyNot())}
 		}
-		suite.Cases = append(suite.Cases, c)
+		suite.add(c)
+		for j, reason := range l.reasons() {
+			suite.add(junitCase{Name: fmt.Sprintf("%s: cases that were not run (%d)", l.Level, j+1), Class: c.Class, Skipped: &junitText{Message: reason}})
+		}
 	}
-	text, err := xml.MarshalIndent(&suite, "", "  ")
-	if err != nil {
-		return err
+	if missing := r.Missing(); len(missing) > 0 && !r.diverged() {
+		suite.add(junitCase{Name: "the run is finished", Class: "conform", Error: &junitText{Message: strings.Join(missing, "; ")}})
 	}
-	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
-	return err
+	return suite.write(w)
 }

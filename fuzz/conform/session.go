@@ -139,6 +139,9 @@ func (s *session) deployText(ctx context.Context, text string, withProfile bool)
 		}
 		s.heard("deploy "+who, nil, answer)
 		m := parse(answer.body)
+		if err := s.kit.refused(answer.status, m, withProfile); err != nil {
+			return nil, err
+		}
 		wrong := differ(same("HTTP status of a deployment", http.StatusOK, answer.status), same("policyHash of a deployment", hash, m.text("policyHash")))
 		if wrong.any() {
 			wrong.got += "; " + shorten(string(answer.body))
@@ -147,6 +150,30 @@ func (s *session) deployText(ctx context.Context, text string, withProfile bool)
 	}
 	s.subject, s.hash = subject, hash
 	return nil, nil
+}
+
+// unknownKit are the codes by which a service refuses every deployment of a kit that it does not know, and what to do.
+var unknownKit = map[string]string{
+	"SVC_WARRANTY_OPERATOR_KEY_MISMATCH": "give --operator-key the file of the private key of the service's operator, whose public key the service has as SVC_OPERATOR_PUBLIC_KEY",
+	"SVC_TRUSTED_SHIM_UNTRUSTED":         "give --shim-key the file shim.key that bailiff conform shim has made, and the service shims.json beside it as SVC_TRUSTED_SHIMS; without --shim-key, policies with resource profiles are left out",
+	"SVC_API_KEY_SCOPE_INSUFFICIENT":     "make the API keys with the scopes authorize and warranty:deploy",
+}
+
+// refused is the error of a service that does not take policies of this kit: it was started with other keys. Once it has taken one, a
+// refusal is an answer like any other.
+func (k *Kit) refused(status int, m members, withProfile bool) error {
+	accepted := &k.accepted[0]
+	if withProfile {
+		accepted = &k.accepted[1]
+	}
+	what, known := unknownKit[m.text("error_code")]
+	switch {
+	case status == http.StatusOK:
+		accepted.Store(true)
+	case known && !accepted.Load():
+		return fmt.Errorf("the service takes no policy from this kit (%d %s): %s", status, m.text("error_code"), what)
+	}
+	return nil
 }
 
 // deployment is the body of a deployment, signed.

@@ -141,7 +141,11 @@ func (s *session) act(ctx context.Context, p *play, seen map[string]int) (*findi
 		return found, err
 	}
 	if p.verify && a.token != "" {
-		if wrong := s.kit.verifyToken(ctx, a); wrong.any() {
+		wrong, err := s.kit.verifyToken(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		if wrong.any() {
 			return s.found(wrong), nil
 		}
 	}

@@ -244,10 +244,10 @@ func TestApprovals(t *testing.T) {
 	o.confirm("alice", words)
 	p.signIn()
 
-	hold := o.held("0.5", 1)
+	hold := o.held("0.50", 1)
 	p.wants("the list", p.send("/approve", nil), 200, hold)
 	shown := p.send("/approve/holds/"+hold, nil)
-	for _, line := range []string{"0.5 ETH (500000000000000000 base units)", "trader-1", o.keyID, "evm.consensus_threshold_eth, line 7 of the policy", "0x00000000000000000000000000000000000000aa", "20 of 20 ETH in the day"} {
+	for _, line := range []string{"0.5 ETH (500000000000000000 base units)", `<dt>amount as sent</dt><dd>"0.50"</dd>`, "trader-1", o.keyID, "evm.consensus_threshold_eth, line 7 of the policy", "0x00000000000000000000000000000000000000aa", "20 of 20 ETH in the day"} {
 		p.wants("the hold's page", shown, 200, line)
 	}
 	p.wants("approving", p.send("/approve/holds/"+hold, p.form(shown, "ALLOWED")), 200, "It is approved")

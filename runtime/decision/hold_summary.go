@@ -51,7 +51,7 @@ func (a *Decider) SummarizeHold(ctx context.Context, key *ledger.Key, hold *ledg
 	if hold.Fee.Declared {
 		fee = hold.Fee.Amount.String()
 	}
-	amounts, err := holds.Amounts(hold.Intent, fee, program)
+	amounts, err := holds.Amounts(hold.Intent, hold.AmountSent, fee, program)
 	if err != nil {
 		return s, service.Fail(errcode.Internal, err.Error())
 	}

@@ -56,9 +56,9 @@ func tokenOf(policy *vm.Program, symbol string) *vm.Token {
 	return &policy.Tokens()[at]
 }
 
-// Amounts says what the amounts of a hold's intent are in the units of people, a line each, with the base units beside. fee is maxFee in wei, and may be
-// empty. The decimals of tokens are from the policy, which is nil where it is not known.
-func Amounts(intent json.RawMessage, fee string, policy *vm.Program) (lines []string, err error) {
+// Amounts says what the amounts of a hold's intent are in the units of people, a line each, with the base units beside, and how the intent wrote
+// its amount. sent is that, and fee is maxFee in wei; both may be empty. The decimals of tokens are from the policy, which is nil where it is not known.
+func Amounts(intent json.RawMessage, sent, fee string, policy *vm.Program) (lines []string, err error) {
 	h, err := readHeld(intent)
 	if err != nil {
 		return nil, err
@@ -72,6 +72,9 @@ func Amounts(intent json.RawMessage, fee string, policy *vm.Program) (lines []st
 		lines = append(lines, fmt.Sprintf("amount: %s base units of %s; give --policy FILE to see it in units of the token", value, strconv.Quote(h.Token)))
 	case token != nil: // otherwise the amount is as it was sent
 		lines = append(lines, "amount: "+inUnits(value, token.Decimals, strings.ToUpper(h.Token)))
+	}
+	if len(lines) > 0 && sent != "" {
+		lines = append(lines, "amount as sent: "+sent)
 	}
 	if most, err := amount.ParseBase(fee); err == nil {
 		lines = append(lines, "gas: at most "+inUnits(most, frame.NativeDecimals, "ETH"))

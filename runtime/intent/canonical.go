@@ -77,6 +77,19 @@ func (in *Intent) shown(f slot.Field) bool {
 	return in.Has(f)
 }
 
+// AmountSent returns how the intent wrote the amount that [Intent.Canonical] shows in base units, with its unit where it has one; empty
+// where there is none in base units.
+func (in *Intent) AmountSent() string {
+	if _, ok := in.amountBase(in.tokens); !ok {
+		return ""
+	}
+	sent := strconv.Quote(in.Text(slot.Amount))
+	if in.Has(slot.AmountUnit) {
+		sent += ", in amount_unit " + strconv.Quote(in.Text(slot.AmountUnit))
+	}
+	return sent
+}
+
 // appendField appends the value of a field: the normal forms of its texts.
 func (in *Intent) appendField(dst []byte, f slot.Field) []byte {
 	if f == slot.Amount {

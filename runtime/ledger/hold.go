@@ -56,6 +56,7 @@ type Hold struct {
 	AgentID       string
 	PolicyVersion string
 	Intent        []byte // JSON; nil in lists
+	AmountSent    string // how the intent wrote its amount; empty where it has none with a normal form, and in lists
 }
 
 // MaxResolutionNote bounds the note of a resolution, in bytes.

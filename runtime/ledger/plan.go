@@ -117,6 +117,7 @@ type HoldRequest struct {
 	AgentID       string // at most MaxEventText bytes
 	PolicyVersion string // at most MaxEventText bytes
 	Intent        []byte // JSON of the source intent; at most MaxIntent bytes
+	AmountSent    string // how the intent wrote the amount that has a normal form in Intent, empty for none; at most MaxEventDetail bytes
 }
 
 // A Fee is the most that the gas of an intent may cost. The zero Fee is that of an intent that does not say.
@@ -336,6 +337,8 @@ func (h *HoldRequest) validate() error {
 		return fmt.Errorf("%w: hold with a lifetime of %s", ErrInvalid, h.Lifetime)
 	case len(h.Method) > MaxEventText || len(h.AgentID) > MaxEventText || len(h.PolicyVersion) > MaxEventText:
 		return fmt.Errorf("%w: hold with a text of more than %d bytes", ErrInvalid, MaxEventText)
+	case len(h.AmountSent) > MaxEventDetail:
+		return fmt.Errorf("%w: hold with an amount of %d bytes as it was sent: at most %d", ErrInvalid, len(h.AmountSent), MaxEventDetail)
 	case len(h.Intent) > MaxIntent:
 		return fmt.Errorf("%w: hold with an intent of %d bytes: at most %d", ErrInvalid, len(h.Intent), MaxIntent)
 	}

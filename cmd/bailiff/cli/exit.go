@@ -16,6 +16,8 @@ const (
 	ExitUsage   = 2 // the command line or the request given to it can't be read
 	ExitDenied  = 3 // eval: DENIED
 	ExitPending = 4 // eval: PENDING
+
+	ExitUnfinished = 5 // conform: nothing differs, and not all that was asked for was run
 )
 
 // Streams are what a subcommand reads from and writes to.

@@ -296,7 +296,7 @@ func ownLines(hold *holdAnswer) []string {
 // showAmounts prints a hold's amounts in the units that people use. The decimals of tokens are from the operator's copy of
 // the policy, nil where there is none: what the service said of them would not be covered by the signature.
 func showAmounts(w io.Writer, hold *holdAnswer, policy *vm.Program) error {
-	lines, err := holds.Amounts(hold.Intent, hold.MaxFeeBase, policy)
+	lines, err := holds.Amounts(hold.Intent, "", hold.MaxFeeBase, policy)
 	if err != nil {
 		return cli.Fail("%v", err)
 	}

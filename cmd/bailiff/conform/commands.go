@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -71,7 +73,9 @@ at a hosted service. Use keys and a service that are for nothing else. The answe
 service. A divergence is made small and printed as a script of curl. Rate limits are named and waited for; a self-hosted service has
 none unless they are set (SVC_RATE_LIMIT_KEY=0, SVC_RATE_LIMIT_IP=0, SVC_RATE_LIMIT_MANAGE=0, SVC_RATE_LIMIT_HOLDS=0 and
 SVC_RATE_LIMIT_DEPLOY=0 lift them).
-Exit code 1 says that the service diverges, or that a mutant was not found.`
+Exit code 1 says that an answer differs, that a mutant was not found, or that the service could not be tested. Exit code 5 says that nothing
+differs, but that not all that was asked for was run: --timeout or an interrupt (Ctrl-C) has ended the run, keys were used up, or a level
+has no case. The report says what.`
 }
 
 // Run tests.
@@ -80,46 +84,107 @@ func (c *runCommand) Run(std cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	signer, err := c.signer()
+	if err != nil {
+		return err
+	}
+	faults, err := c.faults(config.Seed)
+	if err != nil {
+		return err
+	}
+	for _, file := range []string{c.Output, c.Report} {
+		if err := writable(file); err != nil {
+			return err
+		}
+	}
+	ctx, stop := untilInterrupted()
 	defer stop()
 	if c.Timeout > 0 {
 		limited, cancel := context.WithTimeout(ctx, c.Timeout)
 		defer cancel()
 		ctx = limited
 	}
-	if c.AgainstMutant != "" {
-		return c.mutants(ctx, std, config)
-	}
-	signer, err := c.signer()
-	if err != nil {
-		return err
-	}
 	config.Blocks = signer != nil
 	progress := c.Start(std, "conform")
-	config.Progress = func(cases int) { progress.Reached("%d of %d cases", cases, c.Cases) }
+	config.Progress = func(cases int) { progress.Reached("%d of %d cases", cases, c.Cases*max(len(faults), 1)) }
+	if len(faults) > 0 {
+		trials, err := conform.Try(ctx, *config, faults)
+		return c.conclude(std, trials, trials.Missed(), err)
+	}
 	report, err := conform.Run(ctx, *config)
-	if err != nil {
-		return cli.Fail("%v", err)
-	}
-	if err := c.write(std, report); err != nil {
-		return err
-	}
-	if signer != nil {
+	if signer != nil && err == nil && report.Stopped == "" {
 		if err := c.sign(signer, report); err != nil {
 			return err
 		}
 	}
-	if !report.Conforms() {
+	return c.conclude(std, report, len(report.Divergences) > 0, err)
+}
+
+// untilInterrupted returns a context that an interrupt ends. A second interrupt ends the process.
+func untilInterrupted() (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
+// An outcome is what a run is reported by.
+type outcome interface {
+	Text(io.Writer) error
+	JSON(io.Writer) error
+	JUnit(io.Writer) error
+	Missing() []string
+	Ran() bool
+}
+
+// conclude writes an outcome, and returns the exit that it comes to. The problem is what kept the kit from testing on.
+func (c *runCommand) conclude(std cli.Streams, o outcome, failed bool, problem error) error {
+	if problem == nil || o.Ran() {
+		if err := c.write(std, o); err != nil {
+			return err
+		}
+	}
+	switch {
+	case problem != nil:
+		return cli.Fail("%v", problem)
+	case failed:
 		return cli.ExitWith(cli.ExitFailed)
+	case len(o.Missing()) > 0:
+		return cli.ExitWith(cli.ExitUnfinished)
+	}
+	return nil
+}
+
+// maxWorkers bounds --workers: each is a policy in force at once, and two API keys.
+const maxWorkers = 1000
+
+// check refuses flags that ask for nothing, or that nothing reads.
+func (c *runCommand) check() error {
+	gateway, client := slices.Contains(c.Level, string(conform.Gateway)), slices.Contains(c.Level, string(conform.Client))
+	switch {
+	case c.Cases < 1:
+		return cli.Usage("--cases is %d; write a number above 0", c.Cases)
+	case c.Timeout < 0:
+		return cli.Usage("--timeout is %s; write a duration above 0, or leave it out", c.Timeout)
+	case gateway && c.Upstream == "":
+		return cli.Usage("--level Gateway needs --upstream HOST:PORT, where the service under test looks for its node of chain 1 (SVC_RPC_URL_1)")
+	case !gateway && c.Upstream != "":
+		return cli.Usage("--upstream is for the level Gateway; add it to --level")
+	case client && len(strings.Fields(c.Client)) == 0:
+		return cli.Usage("--level Client needs --client COMMAND, the command line of a hook adapter")
+	case !client && c.Client != "":
+		return cli.Usage("--client is for the level Client; add it to --level")
+	case c.AgainstMutant != "" && (c.Report != "" || client):
+		return cli.Usage("--against-mutant falsifies a service's answers; leave out %s", map[bool]string{true: "the level Client", false: "--report"}[client])
 	}
 	return nil
 }
 
 func (c *runCommand) config() (*conform.Config, error) {
-	if c.URL == "" && !slices.Equal(c.Level, []string{string(conform.Client)}) {
-		return nil, errNoURL
+	if err := c.check(); err != nil {
+		return nil, err
 	}
-	config, err := c.serviceFlags.config()
+	onlyClient := !slices.ContainsFunc(c.Level, func(level string) bool { return level != string(conform.Client) })
+	config, err := c.serviceFlags.config(!onlyClient)
 	if err != nil {
 		return nil, err
 	}
@@ -138,9 +203,16 @@ func (c *runCommand) config() (*conform.Config, error) {
 var errNoURL = cli.Usage("give the address of a service: --url http://127.0.0.1:8787")
 
 // config is the part of a configuration that is about the service.
-func (c *serviceFlags) config() (*conform.Config, error) {
-	config := &conform.Config{URL: c.URL, Workers: c.Workers}
-	var err error
+func (c *serviceFlags) config(needed bool) (config *conform.Config, err error) {
+	config = &conform.Config{URL: strings.TrimSuffix(c.URL, "/"), Workers: c.Workers}
+	switch {
+	case c.URL == "" && needed:
+		return nil, errNoURL
+	case c.URL != "" && !isAddress(c.URL):
+		return nil, cli.Usage("--url is %q; write http:// or https:// and a host, such as http://127.0.0.1:8787", c.URL)
+	case c.Workers < 1 || c.Workers > maxWorkers:
+		return nil, cli.Usage("--workers is %d; write a number from 1 to %d", c.Workers, maxWorkers)
+	}
 	if config.Keys, err = c.keys(); err != nil {
 		return nil, err
 	}
@@ -159,6 +231,12 @@ func (c *serviceFlags) config() (*conform.Config, error) {
 	return config, nil
 }
 
+// isAddress reports whether a text is the address of a service: a scheme, a host, and perhaps a path below which the service is.
+func isAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && !strings.ContainsAny(text, "?#")
+}
+
 // flags are those that a run needs to be repeated, beside its address, seed and level.
 func (c *runCommand) flags() (flags []string) {
 	for _, each := range [][2]string{
@@ -174,8 +252,12 @@ func (c *runCommand) flags() (flags []string) {
 
 func readKey(path string) (ed25519.PrivateKey, error) {
 	private, err := attest.ReadOperatorKey(path)
-	if err != nil {
-		return nil, cli.Usage("%v", err)
+	var unread *fs.PathError
+	switch {
+	case errors.As(err, &unread):
+		return nil, cli.Unreadable(err)
+	case err != nil:
+		return nil, cli.Usage("%s: %v", path, err)
 	}
 	return private, nil
 }
@@ -227,9 +309,27 @@ func givenKeys(path string) (conform.KeySource, error) {
 	return conform.GivenKeys(agents, shims), nil
 }
 
-// write writes a report where it is wanted.
-func (c *runCommand) write(std cli.Streams, report *conform.Report) error {
-	form := map[string]func(io.Writer) error{"text": report.Text, "json": report.JSON, "junit": report.JUnit}[c.Format]
+// writable refuses a file that could not be written after a run of hours. "" is none.
+func writable(path string) error {
+	if path == "" {
+		return nil
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return cli.Usage("%s is a folder; name a file", path)
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".conform-*")
+	if err == nil {
+		err = errors.Join(file.Close(), os.Remove(file.Name()))
+	}
+	if info, statErr := os.Stat(path); statErr == nil && !info.Mode().IsRegular() {
+		return nil // a device or a pipe
+	}
+	return cli.Unwritable(path, err)
+}
+
+// write writes an outcome where it is wanted.
+func (c *runCommand) write(std cli.Streams, o outcome) error {
+	form := map[string]func(io.Writer) error{"text": o.Text, "json": o.JSON, "junit": o.JUnit}[c.Format]
 	if c.Output == "" {
 		return form(std.Out)
 	}
@@ -237,41 +337,28 @@ func (c *runCommand) write(std cli.Streams, report *conform.Report) error {
 	if err := form(&b); err != nil {
 		return err
 	}
-	return cli.Unwritable(c.Output, cli.WriteFile(c.Output, b.Bytes()))
+	return cli.WriteFile(c.Output, b.Bytes())
 }
 
 // drawnMutants is how many mutants a seed draws, beside those that have a name of their own.
 const drawnMutants = 10
 
-// mutants puts mutants between the kit and the service, one after the other.
-func (c *runCommand) mutants(ctx context.Context, std cli.Streams, config *conform.Config) error {
-	all, missed, tried := append(falsify.Drawn(config.Seed, drawnMutants), falsify.Named()...), 0, 0
-	for i, mutant := range all {
-		if c.AgainstMutant != "all" && c.AgainstMutant != mutant.Name {
-			continue
-		}
-		tried++
-		one := *config
-		one.Seed, one.Front, one.NoShrink = config.Seed+int64(i*c.Cases), falsify.Front(mutant), true
-		report, err := conform.Run(ctx, one)
-		if err != nil {
-			return cli.Fail("%v", err)
-		}
-		if len(report.Divergences) == 0 {
-			missed++
-			fmt.Fprintf(std.Out, "MISSED %s: %s (%d cases)\n", mutant.Name, mutant.What, report.Cases)
-			continue
-		}
-		fmt.Fprintf(std.Out, "found  %s: %s (after %d cases: %s)\n", mutant.Name, mutant.What, report.Cases, report.Divergences[0].What)
+// faults are the mutants that are asked for: the drawn ones of a seed, and those that have a name of their own.
+func (c *runCommand) faults(seed int64) (faults []conform.Fault, err error) {
+	if c.AgainstMutant == "" {
+		return nil, nil
 	}
-	if tried == 0 {
-		return cli.Usage("no mutant is called %s; give all to see the names", c.AgainstMutant)
+	var names []string
+	for _, mutant := range append(falsify.Drawn(seed, drawnMutants), falsify.Named()...) {
+		names = append(names, mutant.Name)
+		if c.AgainstMutant == "all" || c.AgainstMutant == mutant.Name {
+			faults = append(faults, conform.Fault{Name: mutant.Name, What: mutant.What, Front: falsify.Front(mutant)})
+		}
 	}
-	fmt.Fprintf(std.Out, "%d of %d mutants found; --seed %d\n", tried-missed, tried, config.Seed)
-	if missed > 0 {
-		return cli.ExitWith(cli.ExitFailed)
+	if len(faults) == 0 {
+		return nil, cli.Usage("no mutant is called %s; with --seed %d there are %s; all tries each", c.AgainstMutant, seed, strings.Join(names, ", "))
 	}
-	return nil
+	return faults, nil
 }
 
 type shimCommand struct {

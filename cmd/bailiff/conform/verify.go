@@ -1,13 +1,10 @@
 package conform
 
 import (
-	"context"
 	"crypto/ed25519"
 	cryptorand "crypto/rand"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/signal"
 	"time"
 
 	"bailiff/cmd/bailiff/cli"
@@ -33,7 +30,7 @@ func (c *runCommand) sign(private ed25519.PrivateKey, report *conform.Report) er
 	if err != nil {
 		return cli.Fail("%v", err)
 	}
-	return cli.Unwritable(c.Report, cli.WriteFile(c.Report, signed))
+	return cli.WriteFile(c.Report, signed)
 }
 
 // kit names this build in reports.
@@ -57,14 +54,18 @@ type verifyCommand struct {
 func (c *verifyCommand) Help() string {
 	return `Checks the signature of a report that bailiff conform --report has written, and that its parts add up. Then it draws blocks of the
 run, sends their policies and requests to the service at --url with fresh keys, and compares cases and digests. The service and the build of
-the command have to be those of the report. Exit code 1 says that something differs. The report's cases of Gateway, Client and of the
+the command have to be those of the report. Exit code 1 says that something differs, 5 that the check was interrupted. The report's cases of Gateway, Client and of the
 requests that a run makes once are in no block.`
 }
 
 // Run verifies.
 func (c *verifyCommand) Run(std cli.Streams) error {
-	if c.URL == "" {
-		return errNoURL
+	if c.For < 0 {
+		return cli.Usage("--for is %s; write a duration, such as 1m", c.For)
+	}
+	config, err := c.config(true)
+	if err != nil {
+		return err
 	}
 	public, err := attest.ParseOperatorKey(c.Signer)
 	if err != nil {
@@ -83,11 +84,7 @@ func (c *verifyCommand) Run(std cli.Streams) error {
 	if signed.Kit != kit() {
 		fmt.Fprintf(std.Out, "this is kit %s: where its requests are others, so are the digests\n", kit())
 	}
-	config, err := c.config()
-	if err != nil {
-		return err
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := untilInterrupted()
 	defer stop()
 	var seed [32]byte
 	_, _ = cryptorand.Read(seed[:]) // never fails
@@ -99,8 +96,12 @@ func (c *verifyCommand) Run(std cli.Streams) error {
 		fmt.Fprintln(std.Out, one)
 	}
 	fmt.Fprintf(std.Out, "%d of %d blocks with %d cases were run again, %d differences\n", again.Blocks, len(r.Blocks), again.Cases, len(again.Differences))
-	if len(again.Differences) > 0 {
+	switch {
+	case len(again.Differences) > 0:
 		return cli.ExitWith(cli.ExitFailed)
+	case again.Stopped != "":
+		fmt.Fprintf(std.Out, "not finished: %s\n", again.Stopped)
+		return cli.ExitWith(cli.ExitUnfinished)
 	}
 	return nil
 }

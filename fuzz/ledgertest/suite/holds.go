@@ -194,7 +194,7 @@ func testHoldReads(f *fixture) {
 	want := ledger.Hold{
 		ID: opened.Hold, Key: f.key.ID, State: ledger.HoldPending, IntentHash: p.Hold.IntentHash, PolicyHash: p.Hold.PolicyHash,
 		Created: f.at, Expires: opened.HoldExpires, Rule: p.Hold.Pending.Rule, Entry: "git push", Method: p.Hold.Method,
-		AgentID: p.Hold.AgentID, PolicyVersion: p.Hold.PolicyVersion, Intent: p.Hold.Intent,
+		AgentID: p.Hold.AgentID, PolicyVersion: p.Hold.PolicyVersion, Intent: p.Hold.Intent, AmountSent: p.Hold.AmountSent,
 	}
 	got, err := f.l.Hold(f.Context(), f.key.ID, opened.Hold, f.at)
 	if err != nil {

@@ -149,6 +149,9 @@ func (f *fixture) held(n byte, reservations ...ledger.Reservation) *ledger.Plan 
 		Denied:  ledger.Ending{Decision: ledger.Denied, Code: errcode.HoldDenied, Rule: "evm.consensus_threshold_eth"},
 		Method:  "wallet.transfer", AgentID: "agent", PolicyVersion: "2.0.0", Intent: []byte(`{"action":"wallet.transfer"}`),
 	}
+	if n%2 == 1 {
+		p.Hold.AmountSent = `"1.50"`
+	}
 	return p
 }
 

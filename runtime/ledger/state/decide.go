@@ -137,7 +137,7 @@ func (k *keyState) openHold(q *ledger.HoldRequest, out *ledger.Outcome, r *Recor
 	r.Hold = HoldEffect{
 		Action: HoldOpened, ID: q.Candidate, Version: ledger.IntentHashVersion, Expires: out.HoldExpires,
 		IntentHash: q.IntentHash, PolicyHash: q.PolicyHash,
-		Method: q.Method, AgentID: q.AgentID, PolicyVersion: q.PolicyVersion, Intent: q.Intent, Fee: q.Fee,
+		Method: q.Method, AgentID: q.AgentID, PolicyVersion: q.PolicyVersion, Intent: q.Intent, AmountSent: q.AmountSent, Fee: q.Fee,
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 //	hold       = 0 | 1 id | 2 id opened | 3 id | 4 id version fee opened, of which 2 is version 1 of the intent hash, without a fee
 //	fee        = 0 | 1 amount
 //	opened     = expires intent-hash policy-hash method agent version intent
+//	sent       = text: how the intent wrote the amount of the hold that is opened
 //	usage      = 0 | month count
 //	outbox     = n (webhook dropped)*n
 //	replay     = id nonce expires claims

@@ -102,7 +102,7 @@ func (r *Record) Body(h *ledger.Hold) bool {
 	}
 	h.Rule, h.Method, h.AgentID = r.Ending.Rule, r.Hold.Method, r.Hold.AgentID
 	h.Entry, h.Line = r.Event.Details.Entry, r.Event.Details.Line
-	h.PolicyVersion, h.Intent = r.Hold.PolicyVersion, r.Hold.Intent
+	h.PolicyVersion, h.Intent, h.AmountSent = r.Hold.PolicyVersion, r.Hold.Intent, r.Hold.AmountSent
 	return true
 }
 

@@ -46,15 +46,13 @@ var (
 	monthUsage  = &field{"usage", 2 * maxVarint, (*Record).appendUsage, (*Record).readUsage}
 	outbox      = &field{"outbox", maxOutbox, (*Record).appendOutbox, (*Record).readOutbox}
 	replayOf    = &field{"replay", maxReplay, (*Record).appendReplay, (*Record).readReplay}
-	maybeReplay = &field{"(0 | 1 replay)", 1 + maxReplay, func(r *Record, b []byte) []byte {
-		if b = append(b, codec.Bit(r.Replay != nil)); r.Replay != nil {
-			return r.appendReplay(b)
-		}
-		return b
+	maybeAbout  = maybe(about, hasSubject)
+	maybeReplay = maybe(replayOf, replayed)
+	sentAmount  = &field{"sent", ledger.MaxEventDetail + maxVarint, func(r *Record, b []byte) []byte {
+		return codec.AppendText(b, r.Hold.AmountSent)
 	}, func(r *Record, d *decoder) {
-		if d.Bool() {
-			r.readReplay(d)
-		}
+		r.Hold.AmountSent = d.Text(ledger.MaxEventDetail)
+		d.Check(r.Hold.Action == HoldOpened && r.Hold.AmountSent != "", "an amount of no hold")
 	}}
 )
 
@@ -167,6 +165,20 @@ var restoration = &field{
 		v.Taken, v.KeepCounters, v.Thawed = d.Time(), d.Bool(), d.Bool()
 		r.Restored = v
 	},
+}
+
+// maybe is a field that a record may have, behind a byte that says whether it does.
+func maybe(f *field, has func(*Record) bool) *field {
+	return &field{"(0 | 1 " + f.name + ")", 1 + f.most, func(r *Record, b []byte) []byte {
+		if b = append(b, codec.Bit(has(r))); has(r) {
+			return f.append(r, b)
+		}
+		return b
+	}, func(r *Record, d *decoder) {
+		if d.Bool() {
+			f.read(r, d)
+		}
+	}}
 }
 
 // idField is a field that is an id.

@@ -54,6 +54,10 @@ var kinds = [256]kind{
 			{number: 14, about: "with an outbox", needs: told, fields: []*field{decision, advances, holdEffect, monthUsage, outbox}},
 			{number: 22, about: "with a replay", needs: replayed, fields: []*field{decision, advances, holdEffect, monthUsage, outbox, replayOf}},
 			{number: 25, about: "with a subject", needs: hasSubject, fields: []*field{decision, about, advances, holdEffect, monthUsage, outbox, maybeReplay}},
+			{
+				number: 51, about: "with the amount of a hold as it was sent", needs: amountSent,
+				fields: []*field{decision, maybeAbout, advances, holdEffect, sentAmount, monthUsage, outbox, maybeReplay},
+			},
 		},
 		live: true, apply: (*State).applyDecision, show: (*Record).showDecision, topic: (*Record).decisionTopic,
 	},
@@ -185,11 +189,12 @@ func hasSubject(r *Record) bool { return !r.Event.Subject.IsZero() }
 func hasOwner(r *Record) bool {
 	return r.Created.Operator != [32]byte{} || r.Created.Organization != ""
 }
-func formatted(r *Record) bool { return r.Webhook.Format != 0 }
-func operated(r *Record) bool  { return r.Webhook.Operator }
-func noted(r *Record) bool     { return r.Note != "" && r.Approval == nil }
-func byPasskey(r *Record) bool { return r.Approval != nil }
-func named(r *Record) bool     { return r.Deployed.Named || r.Deployed.Serial != 0 }
+func formatted(r *Record) bool  { return r.Webhook.Format != 0 }
+func operated(r *Record) bool   { return r.Webhook.Operator }
+func amountSent(r *Record) bool { return r.Hold.AmountSent != "" }
+func noted(r *Record) bool      { return r.Note != "" && r.Approval == nil }
+func byPasskey(r *Record) bool  { return r.Approval != nil }
+func named(r *Record) bool      { return r.Deployed.Named || r.Deployed.Serial != 0 }
 
 func always(*Record) bool { return true }
 

@@ -150,6 +150,7 @@ type HoldEffect struct {
 	AgentID       string
 	PolicyVersion string
 	Intent        []byte
+	AmountSent    string
 	Fee           ledger.Fee
 }
 

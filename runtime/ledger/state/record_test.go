@@ -56,6 +56,17 @@ var random = map[*field]func(source, *Record){
 			g.replay(r)
 		}
 	},
+	maybeAbout: func(g source, r *Record) {
+		if g.IntN(3) == 0 {
+			r.Event.Subject = g.subject()
+		}
+	},
+	sentAmount: func(g source, r *Record) {
+		for r.Hold.Action != HoldOpened {
+			g.hold(r)
+		}
+		r.Hold.AmountSent = "a" + g.text(ledger.MaxEventDetail-1)
+	},
 	createdKey: func(g source, r *Record) {
 		r.Created = ledger.Key{
 			ID: r.Key, Hash: g.hash(), Email: g.text(ledger.MaxKeyText), Environment: g.text(20), Tier: g.text(20),
