@@ -68,7 +68,7 @@ func (l *lab) seek(ctx context.Context, m *mutant, jobs []*job, last *job) (verd
 		for _, j := range together {
 			takes += j.takes
 		}
-		const times = 10
+		const times = 5
 		r, err := l.run(ctx, together[0].suite, m.ID, l.patience+times*takes, "", "-test.failfast", "-test.run", patterns)
 		if err != nil {
 			return verdict{}, nil, err

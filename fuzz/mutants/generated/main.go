@@ -87,7 +87,7 @@ type options struct {
 	seed          uint64
 	only          string
 	again, docs   string
-	patience      time.Duration // how long a run may take besides ten times as long as without a mutant
+	patience      time.Duration // how long a run may take besides five times as long as without a mutant
 	names         map[string]bool
 	verbose, list bool
 	out           io.Writer
