@@ -68,7 +68,7 @@ var mayImport = map[string][]string{
 	"vm":                    {"vm/amount", "vm/match"},
 	"vm/match":              {},
 	"vm/amount":             {},
-	"vm/form":               {"vm/amount", "vm/form"},
+	"vm/form":               {"vm/amount", "vm/form", "vm/match"},
 	"vm/slot":               {"vm/errcode", "vm/form", "vm/slot"},
 	"compiler":              {"grammar", "vm", "vm/errcode", "compiler/codes", "compiler/frame", "compiler/profiles", "compiler/sections"},
 	"compiler/sections":     {"grammar", "vm", "vm/errcode", "compiler/codes", "compiler/frame", "compiler/profiles"},

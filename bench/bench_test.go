@@ -33,7 +33,7 @@ func run(b *testing.B, bodies []body) {
 func TestBodies(t *testing.T) {
 	for name, bodies := range map[string][]body{
 		"compile": compileBodies, "run": runBodies, "decode": decodeBodies, "commit": commitBodies, "attest": attestBodies,
-		"decide": decideBodies, "sections": sectionBodies(t), "normal": normalBodies,
+		"decide": decideBodies, "sections": sectionBodies(t), "lists": listBodies(), "normal": normalBodies,
 	} {
 		for _, one := range bodies {
 			t.Run(name+"/"+one.name, func(t *testing.T) {

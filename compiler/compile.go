@@ -1,8 +1,6 @@
 package compiler
 
 import (
-	"slices"
-
 	"bailiff/compiler/codes"
 	"bailiff/compiler/frame"
 	"bailiff/grammar"
@@ -108,28 +106,4 @@ func compile(src *grammar.Source, options frame.Options) (*Compiled, grammar.Dia
 		}
 	}
 	return result, found.Sorted()
-}
-
-// RuleLines returns for each rule of the program, by its index, the lines of the policy that it comes from, in order. It
-// is nil where there is no program.
-func (c *Compiled) RuleLines() [][]int {
-	if c.Program == nil {
-		return nil
-	}
-	lines := make([][]int, c.Program.Rules())
-	add := func(rule uint16, line int) {
-		if at, known := slices.BinarySearch(lines[rule], line); !known {
-			lines[rule] = slices.Insert(lines[rule], at, line)
-		}
-	}
-	for pc := range c.Program.Len() {
-		in, span := c.Program.Instruction(uint16(pc)), c.Program.Span(uint16(pc))
-		switch in.Op {
-		case vm.OpDeny, vm.OpReject, vm.OpHold, vm.OpNote:
-			add(in.C, int(span.Line))
-		case vm.OpReserve:
-			add(c.Program.Counter(in.C).Rule, int(span.Line))
-		}
-	}
-	return lines
 }

@@ -11,6 +11,7 @@ import (
 	"bailiff/compiler/example"
 	"bailiff/compiler/frame"
 	"bailiff/vm/form/fspath"
+	"bailiff/vm/match"
 )
 
 // TestProtectedRefs holds every pair of a protected ref and an updated one, and each beside a harmless update, to the
@@ -74,7 +75,7 @@ func TestManyPaths(t *testing.T) {
 		for range 3000 {
 			path := some(5) + []string{"", "/0", "/1", "/6/x", "0", "/"}[r.IntN(6)]
 			clean, suspicious := fspath.Clean(path)
-			want := suspicious || slices.ContainsFunc(compiled.Policy.ToolCalls.Write.Blocked.Texts(), func(entry string) bool { return fspath.Match(entry, clean) })
+			want := suspicious || slices.ContainsFunc(compiled.Policy.ToolCalls.Write.Blocked.Texts(), func(entry string) bool { return match.CoversPath(entry, clean) })
 			if want {
 				blocked++
 			}

@@ -13,6 +13,7 @@ import (
 	"bailiff/runtime/intent"
 	"bailiff/vm"
 	"bailiff/vm/form/fspath"
+	"bailiff/vm/match"
 	"bailiff/vm/slot"
 )
 
@@ -355,7 +356,7 @@ func (n *naiveProfiles) filesystem() string {
 		return "denied filesystem.read_roots FILE_OUTSIDE_ROOT"
 	case e.touches(func(text string) bool {
 		clean, suspicious := fspath.Clean(text)
-		return f.BlockedPaths != nil && (suspicious || slices.ContainsFunc(f.BlockedPaths.Texts(), func(entry string) bool { return fspath.Match(entry, clean) }))
+		return f.BlockedPaths != nil && (suspicious || slices.ContainsFunc(f.BlockedPaths.Texts(), func(entry string) bool { return match.CoversPath(entry, clean) }))
 	}):
 		return "denied filesystem.blocked_paths FILE_BLOCKED_PATH"
 	case someIn(e.effects, naiveTakesAlong) && e.touches(func(text string) bool { return takesBlocked(f.BlockedPaths.Texts(), text) }):

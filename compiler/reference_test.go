@@ -3,7 +3,6 @@ package compiler
 import (
 	"flag"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -33,32 +32,6 @@ func TestReference(t *testing.T) {
 		if !strings.Contains(text, "### `"+row.Name+"`\n") || !strings.Contains(text, "\n"+row.Example+"\n") {
 			t.Errorf("the reference does not have %s.%s", row.Section, row.Name)
 		}
-	}
-}
-
-// TestRuleLines makes sure that every rule is found in the lines that say it.
-func TestRuleLines(t *testing.T) {
-	compiled, _ := compileText("version: 2.0.0\n## tool_calls\nallowed: bash\n## execution_limits\nmax_tool_calls_per_hour: 5\n## custom\n" +
-		"deny_if.metadata.a equals b\n\ndeny_if.metadata.a equals c\nrequire_approval: bash\n")
-	want := map[string][]int{
-		"tool_calls.allowed": {3}, "execution_limits.max_tool_calls_per_hour": {5},
-		"custom.deny_if.metadata.a": {7, 9}, "custom.require_approval": {10},
-	}
-	for rule, lines := range compiled.RuleLines() {
-		name := compiled.Program.Rule(uint16(rule)).Name
-		if len(lines) == 0 {
-			t.Errorf("%s comes from nowhere", name)
-		}
-		if want, ok := want[name]; ok && !slices.Equal(lines, want) {
-			t.Errorf("%s comes from %v, want %v", name, lines, want)
-		}
-		delete(want, name)
-	}
-	if len(want) > 0 {
-		t.Errorf("there are no rules %v", want)
-	}
-	if (&Compiled{}).RuleLines() != nil {
-		t.Error("no program has lines")
 	}
 }
 

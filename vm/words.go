@@ -157,7 +157,7 @@ func holdsBy(form string, op Op, style match.GlobStyle, value string) bool {
 	case OpHost:
 		return match.CoversHost(form, value)
 	case OpPath:
-		return form == "/" && strings.HasPrefix(value, "/") || match.CoversPath(form, value)
+		return match.CoversPath(form, value)
 	case OpGlob:
 		return match.CoversGlob(style, form, value)
 	}

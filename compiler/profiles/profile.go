@@ -34,7 +34,7 @@ func profile(s *frame.Section) *frame.Section {
 // profileShimKey returns the row of `require_shim` of a profile, which says nothing that is judged.
 func profileShimKey[S any](field func(*S) **frame.Flag) *frame.Key {
 	return frame.NewKey(frame.Booleans, field, frame.Key{Name: frame.NameShim, Default: "false",
-		Doc:     "Says that a trusted shim watches over the profile, without which it is not deployed; governed intents need a shim whatever it says.",
+		Doc:     "Declares that a trusted shim watches over the profile; the policy is not deployed without it. Intents that the profile governs need a shim in any case.",
 		Example: "require_shim: true"})
 }
 

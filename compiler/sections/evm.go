@@ -388,8 +388,8 @@ var (
 	keyMaxFee = frame.NewKey(frame.NativeAmounts, func(s *EVM) **frame.Limit { return &s.MaxFee }, frame.Key{Name: "max_fee_eth", Unit: "ETH", Since: frame.V24,
 		Code: errcode.AmountExceeded, Codes: []errcode.Code{errcode.AmountInvalid, errcode.AmountRequired},
 		Zero: frame.HintNoFee,
-		Doc: "The largest `maxFee` of one intent: the most that its gas may cost, in the chain's native unit. An intent has to declare it then, " +
-			"and the gateways hold transactions and operations to it.",
+		Doc: "The largest `maxFee` of one intent: the most that its gas may cost, in the chain's native unit. An intent must then declare `maxFee`, " +
+			"and the gateways hold transactions and operations to the declared fee.",
 		Example: "max_fee_eth: 0.01"})
 
 	keyEVMPaymasterFees = frame.NewKey(frame.WordFlag(wordCount), func(s *EVM) **frame.Flag { return &s.PaymasterFees }, frame.Key{Name: "paymaster_fees", Since: frame.V24, Values: []string{wordCount, wordIgnore}, Default: wordCount,
@@ -400,7 +400,7 @@ var (
 	keyConsensus = frame.NewKey(frame.NativeAmounts, func(s *EVM) **frame.Limit { return &s.Consensus }, frame.Key{Name: "consensus_threshold_eth", Unit: "ETH",
 		Code:    errcode.HoldConsensus,
 		Zero:    frame.HintHoldAll,
-		Doc:     "The native amount, in ETH, from which on a person has to decide.",
+		Doc:     "A person must decide on intents of this native amount, in ETH, or more.",
 		Example: "consensus_threshold_eth: 0.25"})
 
 	keyEVMConsensusRequireHold = frame.NewKey(frame.Booleans, func(s *EVM) **frame.Flag { return &s.RequireHold }, frame.Key{Name: "consensus_require_hold", Default: "true",
@@ -409,7 +409,7 @@ var (
 
 	keyAccountCalls = frame.NewKey(frame.WordFlag(wordAllow), func(s *EVM) **frame.Flag { return &s.AccountCalls }, frame.Key{Name: "account_calls", Since: frame.V24, Values: []string{wordAllow, wordDeny}, Default: wordDeny,
 		Code: errcode.ActionNotAllowed,
-		Doc: "What becomes of call data by which accounts, entry points and, on a pinned token, multicalls run further calls (`execute`, `executeBatch`, `execTransaction`, `handleOps` and their like). " +
+		Doc: "Whether call data is denied or allowed by which accounts, entry points or, on a pinned token, multicalls run further calls (`execute`, `executeBatch`, `execTransaction`, `handleOps` and similar methods). " +
 			"Amounts inside them are not seen by any rule.",
 		Example: "account_calls: deny"})
 
@@ -421,7 +421,7 @@ var (
 
 	keySelector = frame.NewKey(frame.WordFlag(wordAllow), func(s *EVM) **frame.Flag { return &s.UnknownSelector }, frame.Key{Name: "calldata_unknown_selector", Since: frame.V21, Values: []string{wordAllow, wordDeny}, Default: wordDeny,
 		Code:    errcode.TokenNotAllowed,
-		Doc:     "What becomes of a call of a method that, as far as the service knows, neither moves an amount of a token nor lets others move one; needs `require_calldata_enrichment: true`.",
+		Doc:     "Whether a call is denied or allowed if the service does not know its method as one that moves an amount of a token or lets others move one; needs `require_calldata_enrichment: true`.",
 		Example: "calldata_unknown_selector: deny"})
 
 	keyEVMApproval = frame.ApprovalKey(func(s *EVM) *frame.Controls { return &s.Controls }, "EVM intents", "contract.call")

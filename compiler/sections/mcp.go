@@ -50,12 +50,12 @@ var (
 
 	keyNoMCPTools = frame.NewKey(toolPatterns, func(s *MCP) **frame.List { return &s.BlockedTools }, frame.Key{Name: "blocked_tools", Blocks: true,
 		Code:    errcode.ToolCallNotAllowed,
-		Doc:     "The MCP tools that are denied whatever grants them, as `<server>.<tool>` or `<tool>`; `*` matches any characters, dots too. It never grants anything.",
+		Doc:     "The MCP tools that are denied even if another key grants them, as `<server>.<tool>` or `<tool>`; `*` matches any characters, dots too. It never grants anything.",
 		Example: "blocked_tools: files.delete_*, *_admin"})
 
 	keyMCPTools = frame.NewKey(toolPatterns, func(s *MCP) **frame.List { return &s.AllowedTools }, frame.Key{Name: "allowed_tools",
 		Code:    errcode.ToolCallNotAllowed,
-		Doc:     "The MCP tools that are granted, as `<server>.<tool>` or, on any server, `<tool>`; `*` matches any characters but a dot, and at the end any.",
+		Doc:     "The MCP tools that are granted, as `<server>.<tool>` or, on any server, `<tool>`; `*` matches any characters but a dot, and at the end of an entry any characters.",
 		Example: "allowed_tools: files.read_*, search.*"})
 
 	keyMCPApproval = frame.NewKey(toolPatterns, func(s *MCP) **frame.List { return &s.Approval }, frame.Key{Name: "require_approval", Blocks: true,

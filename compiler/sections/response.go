@@ -97,7 +97,7 @@ var (
 		Doc: "The classes of findings that are only reported, until `response.observe_until`.", Example: "response.observe_classes: pii"})
 
 	keyMCPResponseObserveUntil = frame.NewKey(moments, func(s *MCP) **Moment { return &s.Response.ObserveUntil }, frame.Key{Name: "response.observe_until", Since: frame.V23,
-		Doc:     "When observing ends. It may lie at most 30 days ahead of the deployment, which checks that: a policy's text has no clock.",
+		Doc:     "When observing ends: at most 30 days after the deployment. The service checks this at the deployment.",
 		Example: "response.observe_until: 2026-12-01T00:00:00Z"})
 )
 

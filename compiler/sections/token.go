@@ -28,7 +28,7 @@ var (
 
 	keyTokenPins = tokenKey(frame.TypeAddresses, addPin, frame.Key{Name: "token.<SYM>.addresses",
 		Code: errcode.TokenNotAllowed,
-		Doc: "The token's contracts: an intent for the token must have one of them as its `targetAddress`, and one for a token without addresses must not. Lines add up. " +
+		Doc: "The token's contracts: an intent for the token must have one of them as its `targetAddress`, and one for a token without addresses must not. Several lines add up. " +
 			"From version 2.4 on an address may have the id of its chain in front, `8453:0x…`; without one it is pinned on all.",
 		Example: "token.USDC.addresses: 0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"})
 

@@ -69,7 +69,7 @@ var (
 	keyListedCommands = frame.NewKey(listedCommands, func(s *ToolCalls) **frame.List { return &s.ListedCommands }, frame.Key{Name: "bash.allowed_commands", Commands: true, Since: frame.V24,
 		Code: errcode.ToolCallNotAllowed,
 		Doc: "The commands that `bash` may run, and no others: the words of every simple command, without their quotes, begin with the words of an entry. " +
-			"Substitutions are commands too. What runs or evaluates its words (`sudo`, `xargs`, `bash -c`, `eval`, `find -exec`) is listed with all of them. " +
+			"Substitutions are commands too. A program that runs or evaluates its words (`sudo`, `xargs`, `bash -c`, `eval`, `find -exec`) must be listed with all of them. " +
 			"Denied are assignments, definitions, arithmetic, `for`, `time`, and redirections that write anywhere but to `/dev/null` or a descriptor. " +
 			"What a listed program does is not looked into.",
 		Example: "bash.allowed_commands: ls, cat, git status, go test"})
@@ -82,7 +82,7 @@ var (
 
 	keyPaths = frame.NewKey(blockedPaths, func(s *ToolCalls) **frame.List { return &s.Write.Blocked }, frame.Key{Name: "file_write.blocked_paths", Blocks: true,
 		Code:    errcode.BlockedPath,
-		Doc:     "Paths that `file_write` must not touch, with what lies below them. `*` matches any characters within a segment; an entry without a leading `/` or `~` matches anywhere. A relative path is judged behind `cwd`, where the intent gives one.",
+		Doc:     "Paths that `file_write` must not touch, with what lies below them. `*` matches any characters within a segment; an entry without a leading `/` or `~` matches anywhere. If the intent gives a `cwd`, a relative path is judged as a path in it.",
 		Example: "file_write.blocked_paths: /etc, ~/.ssh, .env*"})
 
 	keyWritable = frame.NewKey(allowedPaths, func(s *ToolCalls) **frame.List { return &s.Write.Allowed }, frame.Key{Name: "file_write.allowed_paths", Since: frame.V24,

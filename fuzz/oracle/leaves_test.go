@@ -17,6 +17,7 @@ import (
 	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/form/fspath"
 	"bailiff/vm/form/httpurl"
+	"bailiff/vm/match"
 )
 
 var texts = flag.Int("texts", 0, "compare that many texts a leaf, instead of the usual number")
@@ -144,7 +145,7 @@ var hostLeaves = []leaf{
 		name: "lists of hosts", texts: 30_000, length: 8,
 		pieces: []string{mark, mark, mark, "*.", "a", "b", ".", ".", ".", "a.b", "B.", "1", "127.1", "127.0.0.1", "[::1]", "::1", "ü"},
 		service: func(text string) string {
-			return serviceLists(text, httpurl.Blocked)
+			return serviceLists(text, match.CoversHost)
 		},
 		naive: func(text string) string {
 			entry, subject, _ := strings.Cut(text, mark)
@@ -175,7 +176,11 @@ func serviceLists(text string, blocked func(entry, host string) bool) string {
 	if err != nil || blockErr != nil || allowErr != nil {
 		return unreadable
 	}
-	return fmt.Sprint(blocked(blocks, host), httpurl.Allowed(allows, host))
+	allowed := host == allows
+	if domain, ok := strings.CutPrefix(allows, "*"); ok {
+		allowed = match.CoversHost(domain, host)
+	}
+	return fmt.Sprint(blocked(blocks, host), allowed)
 }
 
 func urlText(host, path, query string, ok bool) string {
@@ -211,7 +216,7 @@ var pathLeaves = []leaf{
 	{
 		name: "blocked paths", texts: 60_000, length: 11,
 		pieces:  []string{mark, mark, "/", "/", "/", "/", "/", "/", "/", "a", "b", "a", "*", "~", "c:", "d:", "home", "root", "users", ".env", "/home/x", "c:/users", "..", "."},
-		service: func(text string) string { return serviceBlocked(text, fspath.Match) },
+		service: func(text string) string { return serviceBlocked(text, match.CoversPath) },
 		naive: func(text string) string {
 			entry, subject, _ := strings.Cut(text, mark)
 			if _, err := fspath.ParseEntry(entry); err != nil {
@@ -229,14 +234,14 @@ func servicePath(text string) string {
 	return orUnreadable(clean, !suspicious)
 }
 
-func serviceBlocked(text string, match func(a, b string) bool) string {
+func serviceBlocked(text string, covers func(a, b string) bool) string {
 	entry, subject, _ := strings.Cut(text, mark)
 	patterns, err := fspath.ParseEntry(entry)
 	if err != nil {
 		return unreadable
 	}
 	clean, suspicious := fspath.Clean(subject)
-	return fmt.Sprint(suspicious || slices.ContainsFunc(patterns, func(pattern string) bool { return match(pattern, clean) }))
+	return fmt.Sprint(suspicious || slices.ContainsFunc(patterns, func(pattern string) bool { return covers(pattern, clean) }))
 }
 
 var commandPieces = []string{" ", " ", " ", "\t", "\n", "\\\n", "rm", "-rf", "a", "'", `"`, `\`, "$'", `$"`, "$", "$x", "${x}", "${x:-", "$(", "$((", "`", ")", "))", "}", "(",

@@ -401,7 +401,7 @@ func (a *Decider) requestHold(r *Request) error {
 		Pending: ledger.Ending{Decision: ledger.Pending, Code: errcode.Code(rule.Code), Rule: rule.Name},
 		Denied:  ledger.Ending{Decision: ledger.Denied, Code: errcode.HoldDenied, Rule: rule.Name},
 		Method:  r.in.Text(slot.Action), AgentID: r.in.Text(slot.AgentID), PolicyVersion: r.policy.Version, Intent: r.source,
-		AmountSent: ledger.Clip(r.in.AmountSent()),
+		AmountSent: ledger.Clip(r.in.AmountSent(r.policy.Binding.Tokens())),
 	}
 	if _, err := io.ReadFull(a.Random, r.hold.Candidate[:]); err != nil {
 		return err

@@ -79,8 +79,8 @@ func (in *Intent) shown(f slot.Field) bool {
 
 // AmountSent returns how the intent wrote the amount that [Intent.Canonical] shows in base units, with its unit where it has one; empty
 // where there is none in base units.
-func (in *Intent) AmountSent() string {
-	if _, ok := in.amountBase(in.tokens); !ok {
+func (in *Intent) AmountSent(tokens *Tokens) string {
+	if _, ok := in.amountBase(tokens); !ok {
 		return ""
 	}
 	sent := strconv.Quote(in.Text(slot.Amount))

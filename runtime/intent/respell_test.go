@@ -137,3 +137,23 @@ func TestRespelled(t *testing.T) {
 	}
 	t.Error("nobody noticed that a token's address is another value than its symbol")
 }
+
+// TestAmountSent shows how a request wrote an amount that has base units.
+func TestAmountSent(t *testing.T) {
+	for intent, want := range map[string]string{
+		`"amount":"1.50","token":"usdc"`:                         `"1.50"`,
+		`"amount":"0200000","token":"USDC","amount_unit":"base"`: `"0200000", in amount_unit "base"`,
+		`"amount":"1.0000001","token":"usdc"`:                    "", // an amount of no unit stays as it was sent
+		`"amount":"5","token":"dai"`:                             "",
+		`"metadata":{"note":"none"}`:                             "",
+	} {
+		request := `{"framework":"f","agentId":"a","chainId":1,"txCommit":"` + strings.Repeat("0", 64) + `","intent":{"action":"wallet.transfer","targetAddress":"` + small + `",` + intent + `}}`
+		in, err := NewDecoder(Options{}).Decode([]byte(request))
+		if err != nil {
+			t.Fatalf("%s: %v", intent, err)
+		}
+		if got := in.AmountSent(usdc); got != want {
+			t.Errorf("%s: %s, expected %s", intent, got, want)
+		}
+	}
+}

@@ -46,7 +46,7 @@ func (w *world) story(t *testing.T, l ledger.Ledger) *ledger.Key {
 	}
 	held := plan(1)
 	held.Hold = &ledger.HoldRequest{
-		Candidate: ledgertest.ID('h', 1), IntentHash: [32]byte{1}, Method: "bash", Intent: []byte(`{"action":"bash"}`),
+		Candidate: ledgertest.ID('h', 1), IntentHash: [32]byte{1}, Method: "bash", Intent: []byte(`{"action":"bash"}`), AmountSent: `"1.50"`,
 		Pending: ledger.Ending{Decision: ledger.Pending, Rule: "evm.x"}, Denied: ledger.Ending{Decision: ledger.Denied, Rule: "evm.x"},
 	}
 	counted := plan(2)

@@ -46,8 +46,8 @@ func pairBit(path string) uint64 { return 1 << ((path[0]*7 + path[1]) & 63) }
 // mayCover tells most paths that cover does not hold for, without a call.
 func (p *prefixes) mayCover(path string) bool { return len(path) < 2 || p.pairs&pairBit(path) != 0 }
 
-// cover reports whether a pattern is path, or ends in it at a slash. Where it would have to end, and the byte before,
-// tell most patterns apart from a path without a call.
+// cover reports whether a pattern is path, or ends in it at a slash. Its first two bytes, and where it would have to end, tell most
+// patterns apart from a path without a call.
 func (p *prefixes) cover(path string) bool {
 	if path == "" {
 		return false
@@ -60,7 +60,7 @@ func (p *prefixes) cover(path string) bool {
 		for i := bits.TrailingZeros64(may); i < len(p.patterns); i += 64 {
 			pattern := p.patterns[i]
 			n := len(pattern)
-			if n <= len(path) && (n == len(path) || path[n] == '/') && path[n-1] == pattern[n-1] && path[:n] == pattern {
+			if n <= len(path) && (n == len(path) || path[n] == '/') && path[:n] == pattern {
 				return true
 			}
 		}
@@ -155,8 +155,11 @@ func slashBits(word uint64) uint64 {
 // floating is in front of a pattern that may start at any segment.
 const floating = "**/"
 
-// CoversPath reports whether path is what pattern, which is not `/`, names or, at a slash, below it.
+// CoversPath reports whether path is what pattern names or, at a slash, below it.
 func CoversPath(pattern, path string) bool {
+	if pattern == "/" {
+		return strings.HasPrefix(path, "/")
+	}
 	rest, floats := strings.CutPrefix(pattern, floating)
 	if !floats {
 		return coversFrom(pattern, path)

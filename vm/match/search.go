@@ -65,11 +65,6 @@ func (s *searcher) fewIn(text string, one bool) (in uint32) {
 
 // contains reports whether an entry is in text.
 func (s *searcher) contains(text string) bool {
-	if s.rare != nil {
-		if in, left := s.rare.search(text, true); in|left == 0 {
-			return false
-		}
-	}
 	return s.fewIn(text, true) != 0 || s.exact != nil && s.exact.contains(text) || s.folded != nil && s.folded.contains(text)
 }
 

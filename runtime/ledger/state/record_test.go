@@ -372,6 +372,26 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
+// TestDecodeRefusesSentAmounts does so with amounts as they were sent.
+func TestDecodeRefusesSentAmounts(t *testing.T) {
+	head := "\x33" + strings.Repeat("k", 16) + "\x05" + strings.Repeat("p", 16) + "\x01\x01\x00" + strings.Repeat("\x00", 8+64+2)
+	opened := "\x02" + strings.Repeat("h", 16) + "\x05" + strings.Repeat("\x00", 64+4)
+	const end = "\x00\x00\x00" // usage, outbox, replay
+	var r Record
+	if err := r.Decode(head + "\x00\x00" + opened + "\x01a" + end); err != nil {
+		t.Fatalf("the base of all cases: %v", err)
+	}
+	for name, data := range map[string]string{
+		"without a hold": "\x00\x00\x00" + "\x01a",
+		"of no bytes":    "\x00\x00" + opened + "\x00",
+		"subject of 2":   "\x02\x00" + opened + "\x01a",
+	} {
+		if r.Decode(head+data+end) == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
 // TestDecodeRefusesPins does so with pins.
 func TestDecodeRefusesPins(t *testing.T) {
 	head := "\x20" + strings.Repeat("k", 16) + "\x05"

@@ -5,13 +5,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"bailiff/vm/match"
 )
+
+// floating starts a pattern whose segments may be anywhere in a path.
+const floating = "**/"
 
 // homes are the places where home directories lie, as patterns.
 var homes = []string{"/root", "/home/*", "/users/*", "/c:/users/*"}
 
-// ParseEntry returns the patterns that an entry of a list of blocked paths means; a path is blocked where one
-// of them matches. In an entry "*" means any characters within a segment, and alone for one whole segment.
+// ParseEntry returns the patterns that an entry of a list of blocked paths means, for match.CoversPath; a path is blocked where
+// one of them covers it. In an entry "*" means any characters within a segment, and alone for one whole segment.
 //
 //   - /etc            the path and all below it
 //   - ~/x             x in a home directory: ~/x, /root/x, /home/*/x, /Users/*/x and C:/Users/*/x
@@ -69,7 +74,7 @@ func underHome(pattern, home string) (below string, ok bool) {
 	for {
 		want, patternRest, patternMore := strings.Cut(pattern, "/")
 		have, homeRest, homeMore := strings.Cut(home, "/")
-		if have != "*" && !matchSegment(want, have) {
+		if have != "*" && !match.CoversPath(want, have) {
 			return "", false
 		}
 		if !homeMore {

@@ -26,7 +26,7 @@ func (e *EntryError) Error() string {
 }
 
 // BlockedEntry reads an entry of a list of blocked hosts: a host, or "*." and a name, which means the same. It returns
-// the canonical host, for [Blocked]. Every error is an *EntryError.
+// the canonical host, which blocks itself and, if it is a name, all below it. Every error is an *EntryError.
 func BlockedEntry(text string) (entry string, err error) {
 	pattern, err := readEntry(text, "to block every host, leave the tool out of the allowed ones")
 	if err != nil {
@@ -36,31 +36,9 @@ func BlockedEntry(text string) (entry string, err error) {
 }
 
 // AllowedEntry reads an entry of a list of allowed hosts: a host, which means itself alone, or "*." and a name,
-// which means its subdomains alone. It returns the canonical pattern, for [Allowed]. Every error is an
-// *EntryError.
+// which means its subdomains alone. It returns the canonical pattern. Every error is an *EntryError.
 func AllowedEntry(text string) (pattern string, err error) {
 	return readEntry(text, "to allow every host, leave the list out")
-}
-
-// Blocked reports whether entry, one that [BlockedEntry] returned, covers the canonical host: as itself or, for a name,
-// as a domain above it. It allocates nothing.
-func Blocked(entry, host string) bool {
-	return host == entry || isBelow(entry, host)
-}
-
-// Allowed reports whether pattern, one that [AllowedEntry] returned, covers the canonical host. It allocates nothing.
-func Allowed(pattern, host string) bool {
-	if domain, ok := strings.CutPrefix(pattern, wildcard); ok {
-		return isBelow(domain, host)
-	}
-	return host == pattern
-}
-
-// isBelow reports whether host is a subdomain of domain. No canonical host ends in "." and an IP address, so that an
-// address covers itself only.
-func isBelow(domain, host string) bool {
-	border := len(host) - len(domain) - 1
-	return domain != "" && border > 0 && host[border] == '.' && host[border+1:] == domain
 }
 
 // readEntry returns the canonical pattern of an entry. The advice is for those who write a bare "*".

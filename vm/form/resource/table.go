@@ -59,14 +59,8 @@ var (
 // GitProviders returns the hosts of repositories that a policy can name.
 func GitProviders() []string { return slices.Clone(gitProviders) }
 
-// isGitProvider reports whether text names one of them.
-func isGitProvider(text string) bool { return slices.Contains(gitProviders, text) }
-
 // RemoteSchemes returns the schemes of remotes that a policy can allow.
 func RemoteSchemes() []string { return slices.Clone(remoteSchemes) }
-
-// isRemoteScheme reports whether text is one of them.
-func isRemoteScheme(text string) bool { return slices.Contains(remoteSchemes, text) }
 
 // OrdinaryClasses returns the classifications of files that `repository.protect_sensitive_files` takes for not
 // sensitive.
