@@ -62,11 +62,14 @@ func (l *lab) seek(ctx context.Context, m *mutant, jobs []*job, last *job) (verd
 	if len(able) == 0 {
 		return verdict{m, alive, "", true}, nil, nil
 	}
-	lateRuns := 0
+	isReviewed, lateRuns := l.reasons[m.name()] != "", 0
 	for _, together := range turns(able, last) {
 		patterns, takes := pattern(together), time.Duration(0)
 		for _, j := range together {
 			takes += j.takes
+		}
+		if isReviewed && len(together) == 1 && takes > quick {
+			continue
 		}
 		const times = 5
 		r, err := l.run(ctx, together[0].suite, m.ID, l.patience+times*takes, "", "-test.failfast", "-test.run", patterns)

@@ -7,6 +7,9 @@
 // the program runs (mutant schemata), by an overlay of the build; the tree is not changed. Which tests reach a mutant is recorded
 // once; only these are run with it, until one fails. A mutant whose tests all take too long is neither killed nor alive.
 //
+// "-again" tries what was alive once more, after a test or an entry of the list was added, and leaves the rest of the report as it was.
+// What is on the list is tried with the quick tests alone.
+//
 // A mutant that no test kills fails the run, unless reviewed.txt has it with the reason why it is the same program, or why its
 // difference is none that the documents promise. An entry of the list that no mutant matches fails the package's test.
 package main
@@ -16,21 +19,20 @@ import (
 	"flag"
 	"fmt"
 	"io"
-
 	"os"
 	"os/signal"
-
 	"strings"
 	"time"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	o := options{out: os.Stdout, patience: 5 * time.Second}
+	o := options{out: os.Stdout, patience: 2 * time.Second}
 	flag.IntVar(&o.sample, "sample", 0, "how many mutants of each part are tried, by the seed; 0 for all")
 	flag.Uint64Var(&o.seed, "seed", 1, "which sample it is")
 	flag.StringVar(&o.only, "only", "", "try the mutants whose names contain this")
-	flag.StringVar(&o.again, "again", "", "try the mutants that a run's output, in this file, says are alive")
+	flag.BoolVar(&o.again, "again", false, "try the mutants that are alive in the last report of a part, and bring the report up to date")
+	flag.DurationVar(&o.longest, "longest", 0, "for a first look, leave out the tests that take longer; 0 for all")
 	flag.StringVar(&o.docs, "write", "", "keep what came of the run below this folder of documents")
 	flag.BoolVar(&o.verbose, "v", false, "say of each mutant what became of it")
 	flag.BoolVar(&o.list, "list", false, "list the mutants, and run nothing")
@@ -48,9 +50,6 @@ func main() {
 
 // all runs parts, and reports whether nothing is alive.
 func (o *options) all(ctx context.Context, names []string) (ok bool, err error) {
-	if err := o.read(); err != nil {
-		return false, err
-	}
 	if len(names) == 0 {
 		return false, fmt.Errorf("name parts: %s", strings.Join(partNames(), ", "))
 	}
@@ -65,16 +64,32 @@ func (o *options) all(ctx context.Context, names []string) (ok bool, err error) 
 			return false, err
 		}
 		began := time.Now()
+		var last *report
+		if o.again {
+			if last, err = readReport(o.docs, name); err != nil {
+				return false, err
+			}
+			o.names = last.names()
+		}
 		r, err := o.run(ctx, ".", p)
 		if err != nil {
 			return false, err
 		}
 		o.logf("%s: %s", name, r)
 		ok = ok && len(r.of(alive, false)) == 0
-		if o.docs == "" || o.list || o.only != "" || o.again != "" {
+		if o.docs == "" || o.list || o.only != "" {
 			continue
 		}
-		if err := r.report(name, of, began, o.seed).write(o.docs); err != nil {
+		made := r.report(name, of, began, o.seed)
+		if o.longest > 0 {
+			made.Longest = o.longest.String()
+		}
+		if last != nil {
+			if err := made.after(last); err != nil {
+				return false, err
+			}
+		}
+		if err := made.write(o.docs); err != nil {
 			return false, err
 		}
 	}
@@ -85,8 +100,9 @@ func (o *options) all(ctx context.Context, names []string) (ok bool, err error) 
 type options struct {
 	sample        int
 	seed          uint64
-	only          string
-	again, docs   string
+	only, docs    string
+	longest       time.Duration
+	again         bool
 	patience      time.Duration // how long a run may take besides five times as long as without a mutant
 	names         map[string]bool
 	verbose, list bool
@@ -95,20 +111,4 @@ type options struct {
 
 func (o *options) logf(format string, arguments ...any) {
 	fmt.Fprintf(o.out, format+"\n", arguments...)
-}
-
-// read reads the names of the mutants that are tried again.
-func (o *options) read() error {
-	if o.again == "" {
-		return nil
-	}
-	text, err := os.ReadFile(o.again)
-	o.names = map[string]bool{}
-	for line := range strings.Lines(string(text)) {
-		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "alive: "); ok {
-			name, _, _ = strings.Cut(name, lineMark)
-			o.names[name] = true
-		}
-	}
-	return err
 }

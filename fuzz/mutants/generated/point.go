@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -38,6 +40,15 @@ type edit struct {
 	at, end int
 	text    string
 	closes  bool
+}
+
+// digest tells the mutants of one text of the packages from those of another.
+func (f *finder) digest() string {
+	sum := sha256.New()
+	for _, m := range f.mutants {
+		fmt.Fprintln(sum, m.name())
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
 // A finder collects the mutants of packages, and the edits by which each can be chosen when the program runs.

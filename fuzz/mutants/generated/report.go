@@ -26,6 +26,8 @@ type report struct {
 	Minutes    float64   `json:"minutes"`
 	Seed       uint64    `json:"seed"`
 	Generated  int       `json:"generated"`
+	Longest    string    `json:"longest,omitempty"` // tests that take longer were left out
+	Digest     string    `json:"digest"` // of their names
 	Tried      int       `json:"tried"`
 	Killed     int       `json:"killed"`
 	TimedOut   int       `json:"timedOut"`
@@ -36,13 +38,35 @@ type report struct {
 // report is what a run of a part came to.
 func (r *result) report(part, commit string, began time.Time, seed uint64) *report {
 	out := &report{
-		Part: part, Commit: commit, Began: began.UTC().Truncate(time.Second), Minutes: r.minutes, Seed: seed, Generated: r.generated, Tried: r.tried,
+		Part: part, Commit: commit, Began: began.UTC().Truncate(time.Second), Minutes: r.minutes, Seed: seed, Generated: r.generated, Digest: r.digest, Tried: r.tried,
 		Killed: len(r.of(killed, false)), TimedOut: len(r.of(late, false)), Equivalent: len(r.of(alive, true)), Alive: []string{},
 	}
 	for _, v := range r.of(alive, false) {
 		out.Alive = append(out.Alive, v.name())
 	}
 	return out
+}
+
+// names are the mutants that are alive.
+func (r *report) names() map[string]bool {
+	all := map[string]bool{}
+	for _, name := range r.Alive {
+		all[name] = true
+	}
+	return all
+}
+
+// after makes of a run over what was alive in another a report of both.
+func (r *report) after(last *report) error {
+	if r.Digest != last.Digest || r.Tried != len(last.Alive) {
+		return fmt.Errorf("%s has other mutants than in its last report: run all of them again", r.Part)
+	}
+	r.Began, r.Seed, r.Tried = last.Began, last.Seed, last.Tried
+	r.Minutes += last.Minutes
+	r.Killed += last.Killed
+	r.TimedOut += last.TimedOut
+	r.Equivalent += last.Equivalent
+	return nil
 }
 
 // share is how many of the mutants that did not time out were killed, in percent.
@@ -85,7 +109,7 @@ func (r *report) write(docs string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, strings.ReplaceAll(r.Part, "/", "-")+".json"), append(text, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(fileName(docs, r.Part), append(text, '\n'), 0o644); err != nil {
 		return err
 	}
 	all, err := read(docs)
@@ -97,6 +121,23 @@ func (r *report) write(docs string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(docs, pageName), []byte(page), 0o644)
+}
+
+// fileName is where the report of a part is, below a folder of documents.
+func fileName(docs, part string) string {
+	return filepath.Join(docs, folderName, strings.ReplaceAll(part, "/", "-")+".json")
+}
+
+// readReport reads the last report of a part.
+func readReport(docs, part string) (*report, error) {
+	all, err := read(docs)
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(all, func(r *report) bool { return r.Part == part }); i >= 0 {
+		return all[i], nil
+	}
+	return nil, fmt.Errorf("%s has no report in %q", part, docs)
 }
 
 // read reads the reports below a folder of documents, by the names of their parts.
@@ -151,6 +192,9 @@ out as well.
 	}
 	fmt.Fprintf(&b, "\nThe list has %d mutants.\n", len(reasons))
 	for _, r := range all {
+		if r.Longest != "" {
+			fmt.Fprintf(&b, "\nThe run over `%s` was a first look: it left out the tests that take longer than %s, so some that are alive here\nare killed by those.\n", r.Part, r.Longest)
+		}
 		if len(r.Alive) == 0 {
 			continue
 		}

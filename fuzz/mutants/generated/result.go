@@ -8,6 +8,7 @@ import (
 // A result is what came of a run.
 type result struct {
 	generated, tried int
+	digest           string // of the names of all that were generated
 	minutes          float64
 	verdicts         []verdict
 	reasons          map[string]string // of mutants that are reviewed

@@ -40,6 +40,7 @@ type lab struct {
 	overlay   string
 	mutants   int
 	patience  time.Duration
+	reasons   map[string]string // of mutants that are reviewed
 }
 
 // parted is how long a test takes whose parts are run apart.

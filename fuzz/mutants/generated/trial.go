@@ -21,7 +21,7 @@ func (o *options) run(ctx context.Context, root string, p part) (*result, error)
 	if err != nil {
 		return nil, err
 	}
-	r := &result{generated: len(f.mutants), tried: len(chosen), reasons: reasons}
+	r := &result{generated: len(f.mutants), digest: f.digest(), tried: len(chosen), reasons: reasons}
 	if o.list {
 		for _, m := range chosen {
 			o.logf("%s", m.name())
@@ -33,7 +33,7 @@ func (o *options) run(ctx context.Context, root string, p part) (*result, error)
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	l := &lab{root: f.root, dir: dir, mutants: len(f.mutants), patience: o.patience}
+	l := &lab{root: f.root, dir: dir, mutants: len(f.mutants), patience: o.patience, reasons: reasons}
 	if l.overlay, err = f.overlay(packages, dir); err != nil {
 		return nil, err
 	}
@@ -44,11 +44,16 @@ func (o *options) run(ctx context.Context, root string, p part) (*result, error)
 			return nil, err
 		}
 		o.logf("%s: %d tests, built and run once after %.0f s", p.suites[i].folder, len(more), time.Since(began).Seconds())
-		jobs = append(jobs, more...)
+		jobs = append(jobs, o.short(more)...)
 	}
 	r.verdicts, err = l.hunt(ctx, chosen, jobs, func(v verdict) { o.tell(v) })
 	r.minutes = time.Since(began).Minutes()
 	return r, err
+}
+
+// short returns the jobs that take no longer than was asked for.
+func (o *options) short(jobs []*job) []*job {
+	return slices.DeleteFunc(jobs, func(j *job) bool { return o.longest > 0 && j.takes > o.longest })
 }
 
 // choose returns the mutants that are tried, in their order.
