@@ -220,7 +220,7 @@ record: ## run a long proof and keep a report of it in docs/runs: RUN="simulate 
 	$(GO) run ./fuzz/runs $(RUN)
 
 .PHONY: nightly
-nightly: reproducible release-targets race reload differential conform evm mutants mutation bash crash retention simulate borders cost cover hosts mcp-conformance ## what takes too long for every change
+nightly: reproducible release-targets race reload differential conform evm mutants bash crash retention simulate borders cost cover hosts mcp-conformance ## what takes too long for every change
 	$(MAKE) fuzz FUZZTIME=10m
 	$(MAKE) bench bench-http bench-mcp bench-console
 	$(MAKE) bench-worst WORST="-each 5m -floors"

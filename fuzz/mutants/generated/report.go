@@ -27,7 +27,7 @@ type report struct {
 	Seed       uint64    `json:"seed"`
 	Generated  int       `json:"generated"`
 	Longest    string    `json:"longest,omitempty"` // tests that take longer were left out
-	Digest     string    `json:"digest"` // of their names
+	Digest     string    `json:"digest"`            // of their names
 	Tried      int       `json:"tried"`
 	Killed     int       `json:"killed"`
 	TimedOut   int       `json:"timedOut"`
