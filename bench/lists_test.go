@@ -15,7 +15,7 @@ import (
 	"bailiff/vm/match"
 )
 
-// How long the lists are: so short that an entry after the other is compared, so short that texts are looked for one by one, as
+// How long the lists are: so short that entries are compared one after the other, so short that texts are looked for one by one, as
 // long as some lists may be, and long.
 const (
 	shortList  = 8

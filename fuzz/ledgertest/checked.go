@@ -33,7 +33,8 @@ type Checked struct {
 	violation error
 	opened    int                  // how often the ledger has been opened
 	plans     map[ledger.ID]uint64 // their records
-	reread    bool                 // its log was opened again: the model has to learn which records survived
+	reread    bool                 // its log was opened again, with so many records, which the model has to learn
+	records   int
 }
 
 // Check returns a ledger that is held against the model of an empty one.
@@ -67,25 +68,41 @@ func (c *Checked) Recorded() int { return len(c.model.log) }
 // Restarted has another ledger continue the log, after the one before was closed or has crashed. It returns the problem with the records that
 // survived. Calls of the one before that return later are not looked at any more. start is as in Checks.
 func (c *Checked) Restarted(l ledger.Ledger, start func(func())) error {
-	c.Ledger, c.reread, c.kept, c.checks.Go = l, false, nil, start
+	if err := c.follow(); err != nil {
+		return err
+	}
+	c.Ledger, c.kept, c.checks.Go = l, nil, start
 	c.opened++
 	clear(c.out)
-	return c.survive()
+	head, err := c.Ledger.Head(context.Background())
+	if err != nil {
+		return c.violate("reading the end of the log: %w", err)
+	}
+	return c.survive(int(head.LSN))
 }
 
 // Crashed says that no caller gets an answer of the ledger from now on.
 func (c *Checked) Crashed() { c.opened++ }
 
-// Reread says that the ledger reads its log again, having failed. It refuses until it has.
-func (c *Checked) Reread() { c.reread = true }
+// Reread says that the ledger reads its log again, having failed, and that the log has records up to head. The ledger refuses
+// until it has read them. Then it records the results that it has kept, even if it is closed before the next call.
+func (c *Checked) Reread(head uint64) { c.reread, c.records = true, int(head) }
 
-// survive takes over the records that survived.
-func (c *Checked) survive() error {
-	head, err := c.Ledger.Head(context.Background())
-	if err != nil {
-		return c.violate("reading the end of the log: %w", err)
+// follow has the model do what the ledger does when it has read its log again.
+func (c *Checked) follow() error {
+	if !c.reread {
+		return nil
 	}
-	survived := int(head.LSN)
+	c.reread = false
+	if err := c.survive(c.records); err != nil {
+		return err
+	}
+	c.settleKept()
+	return nil
+}
+
+// survive takes over so many records, which survived.
+func (c *Checked) survive(survived int) error {
 	if survived < c.acked || survived > len(c.model.log) {
 		return c.violate("%d records survived of %d, of which %d were acknowledged", survived, len(c.model.log), c.acked)
 	}
@@ -103,12 +120,7 @@ func (c *Checked) refuses() bool {
 	if c.Ledger.Health() != nil {
 		return true
 	}
-	if c.reread {
-		c.reread = false
-		if c.survive() == nil {
-			c.settleKept()
-		}
-	}
+	_ = c.follow() // which is a violation
 	return false
 }
 
@@ -180,20 +192,17 @@ func (c *Checked) Submit(p *ledger.Plan) ledger.Ticket {
 		c.checks.Reached["refused after failure"]++
 		return c.relay(ticket, p, 0)
 	}
-	want, e := c.model.decide(p)
+	ticket := c.Ledger.Submit(p)
+	if ticket.Outcome().Result == ledger.Unknown && c.Ledger.Health() != nil { // it has failed this moment
+		c.checks.Reached["refused after failure"]++
+		return c.relay(ticket, p, 0)
+	}
+	want, e := c.model.decide(p, ticket.Outcome().Result == ledger.Replayed)
 	changed := c.model.changed(p.Key)
 	if e != nil {
 		c.model.log = append(c.model.log, *e)
 		want.LSN = uint64(len(c.model.log))
 		c.plans[p.ID] = want.LSN
-	}
-	ticket := c.Ledger.Submit(p)
-	if ticket.Outcome().Result == ledger.Unknown && c.Ledger.Health() != nil { // it has failed this moment
-		if e != nil {
-			c.model.log = c.model.log[:len(c.model.log)-1]
-		}
-		c.checks.Reached["refused after failure"]++
-		return c.relay(ticket, p, 0)
 	}
 	if diff := cmp.Diff(want, ticket.Outcome()); diff != "" {
 		_ = c.violate("outcome (-model +ledger):\n%s", diff)

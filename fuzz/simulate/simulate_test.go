@@ -78,6 +78,19 @@ func TestSimulate(t *testing.T) {
 	t.Logf("%d steps in %d worlds, %d goroutines left; reached: %v", all, *seeds, runtime.NumGoroutine(), reached)
 }
 
+// TestFound simulates worlds that found a fault once.
+func TestFound(t *testing.T) {
+	defer one()()
+	for seed, fault := range map[uint64]string{
+		3940491235238652385: "the model did not know what a ledger records that is opened again while it is closed",
+		96853819785884265:   "the ledger had forgotten an answer that the model repeated, after the clock was put back",
+	} {
+		if r := simulate(seed, 200, map[string]int{}); r.err != nil {
+			t.Errorf("%s: %v\n%s%s", fault, r.err, strings.Join(r.history, "\n"), r.doubt())
+		}
+	}
+}
+
 // collect collects garbage where there is much.
 func collect() {
 	var m runtime.MemStats

@@ -111,7 +111,7 @@ func (w *world) boot() error {
 		}
 		log, err := w.disk.open(l)
 		if err == nil && opened {
-			w.checked.Reread()
+			w.checked.Reread(w.disk.durable)
 		}
 		return log, err
 	}
