@@ -141,6 +141,45 @@ func TestPage(t *testing.T) {
 	page.Whole(t, filepath.Join(docs, pageName), "go test ./fuzz/mutants/generated -run TestPage -rewrite", text)
 }
 
+// TestAgain: a run over those that were alive brings the report up to date, and refuses a report of another text.
+func TestAgain(t *testing.T) {
+	dir, docs := filepath.Join("testdata", "planted"), t.TempDir()
+	const name = "vm" // in whose place the planted module is
+	run := func(again bool, tests string) (*result, *report, error) {
+		t.Helper()
+		o, p := planted(tests)
+		o.docs, o.again = docs, again
+		r, err := o.part(t.Context(), dir, name, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		kept, err := readReport(docs, name)
+		return r, kept, err
+	}
+	if _, _, err := run(true, "^TestStrong$"); err == nil || !strings.Contains(err.Error(), "has no report") {
+		t.Errorf("again before a report: %v", err)
+	}
+	_, first, err := run(false, "^TestWeak$")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried, second, err := run(true, "^TestStrong$")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := len(tried.of(killed, false))
+	if tried.tried != len(first.Alive) || now == 0 || second.Tried != first.Tried || second.Killed != first.Killed+now || len(second.Alive) != 0 {
+		t.Errorf("%d killed of %d; after %+v the report is %+v", now, tried.tried, first, second)
+	}
+	second.Digest = "of another text"
+	if err := second.write(docs); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := run(true, "^TestStrong$"); err == nil || !strings.Contains(err.Error(), "other mutants") {
+		t.Errorf("again after a report of another text: %v", err)
+	}
+}
+
 // TestInterrupted: a run that is stopped has no result.
 func TestInterrupted(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())

@@ -7,8 +7,8 @@
 // the program runs (mutant schemata), by an overlay of the build; the tree is not changed. Which tests reach a mutant is recorded
 // once; only these are run with it, until one fails. A mutant whose tests all take too long is neither killed nor alive.
 //
-// "-again" tries what was alive once more, after a test or an entry of the list was added, and leaves the rest of the report as it was.
-// What is on the list is tried with the quick tests alone.
+// "-again" tries those that were alive once more, after a test or an entry of the list was added, and leaves the rest of the report as
+// it was. Those on the list are tried with the quick tests alone.
 //
 // A mutant that no test kills fails the run, unless reviewed.txt has it with the reason why it is the same program, or why its
 // difference is none that the documents promise. An entry of the list that no mutant matches fails the package's test.
@@ -59,41 +59,44 @@ func (o *options) all(ctx context.Context, names []string) (ok bool, err error) 
 		if !known {
 			return false, fmt.Errorf("%q is not a part; the parts are %s", name, strings.Join(partNames(), ", "))
 		}
-		of, err := commit(".")
-		if err != nil {
-			return false, err
-		}
-		began := time.Now()
-		var last *report
-		if o.again {
-			if last, err = readReport(o.docs, name); err != nil {
-				return false, err
-			}
-			o.names = last.names()
-		}
-		r, err := o.run(ctx, ".", p)
+		r, err := o.part(ctx, ".", name, p)
 		if err != nil {
 			return false, err
 		}
 		o.logf("%s: %s", name, r)
 		ok = ok && len(r.of(alive, false)) == 0
-		if o.docs == "" || o.list || o.only != "" {
-			continue
-		}
-		made := r.report(name, of, began, o.seed)
-		if o.longest > 0 {
-			made.Longest = o.longest.String()
-		}
-		if last != nil {
-			if err := made.after(last); err != nil {
-				return false, err
-			}
-		}
-		if err := made.write(o.docs); err != nil {
-			return false, err
-		}
 	}
 	return ok, nil
+}
+
+// part runs one part, and keeps its report where that is asked for.
+func (o *options) part(ctx context.Context, root, name string, p part) (*result, error) {
+	of, err := commit(root)
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	var last *report
+	if o.again {
+		if last, err = readReport(o.docs, name); err != nil {
+			return nil, err
+		}
+		o.names = last.names()
+	}
+	r, err := o.run(ctx, root, p)
+	if err != nil || o.docs == "" || o.list || o.only != "" {
+		return r, err
+	}
+	made := r.report(name, of, began, o.seed)
+	if o.longest > 0 {
+		made.Longest = o.longest.String()
+	}
+	if last != nil {
+		if err := made.after(last); err != nil {
+			return nil, err
+		}
+	}
+	return r, made.write(o.docs)
 }
 
 // options say which mutants are tried.

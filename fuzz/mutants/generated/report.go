@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +13,7 @@ import (
 	"time"
 )
 
-// Of the page, and of the folder with what it is made of.
+// The names of the page, and of the folder with the reports that it is made of.
 const (
 	pageName   = "mutation.md"
 	folderName = "mutation"
@@ -56,7 +57,7 @@ func (r *report) names() map[string]bool {
 	return all
 }
 
-// after makes of a run over what was alive in another a report of both.
+// after makes of a run over those that were alive in another a report of both.
 func (r *report) after(last *report) error {
 	if r.Digest != last.Digest || r.Tried != len(last.Alive) {
 		return fmt.Errorf("%s has other mutants than in its last report: run all of them again", r.Part)
@@ -198,9 +199,14 @@ out as well.
 		if len(r.Alive) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n## Alive in `%s`\n\n", r.Part)
+		fmt.Fprintf(&b, "\n## Alive in `%s`\n\n[The report](%s) names each.\n\n| File | Alive |\n|---|---|\n", r.Part, fileName(".", r.Part))
+		in := map[string]int{}
 		for _, name := range r.Alive {
-			fmt.Fprintf(&b, "    %s\n", name)
+			file, _, _ := strings.Cut(name, ":")
+			in[file]++
+		}
+		for _, file := range slices.Sorted(maps.Keys(in)) {
+			fmt.Fprintf(&b, "| `%s` | %d |\n", file, in[file])
 		}
 	}
 	return b.String(), nil

@@ -3,6 +3,7 @@ package state
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,76 +120,68 @@ func TestClockBringsBack(t *testing.T) {
 	}
 }
 
+// approverSteps are statements made one after the other, an hour apart, where there are as many devices as may be.
+var approverSteps = []struct {
+	action           ledger.ApproverAction
+	name, credential string
+	off              uint64 // from the serial that comes next
+	want             error
+	says             string
+	suspended        []int64 // then, of each device of a0: in which step
+}{
+	{ledger.ConfirmApprover, "a0", "c0", 1, ledger.ErrStatementSerial, "serial 102, and the next one is 101;", []int64{0, 0}},
+	{ledger.ConfirmApprover, "a0", "c0", ^uint64(0), ledger.ErrStatementSerial, "serial 100, and the next one is 101;", []int64{0, 0}},
+	{ledger.ConfirmApprover, "b", "another", 0, ledger.ErrTooMany, "there are 100 devices", []int64{0, 0}},
+	{ledger.ConfirmApprover, "a0", "another", 0, ledger.ErrTooMany, "a0 has 2 devices", []int64{0, 0}},
+	{ledger.ConfirmApprover, "a1", "c0", 0, ledger.ErrKeyExists, "a0", []int64{0, 0}},
+	{ledger.ConfirmApprover, "a0", "c0", 0, nil, "", []int64{0, 0}}, // anew, as the last
+	{ledger.SuspendApprover, "unknown", "", 0, ledger.ErrNotFound, "unknown", []int64{0, 0}},
+	{ledger.SuspendApprover, "a0", "c2", 0, ledger.ErrNotFound, "a0", []int64{0, 0}},
+	{ledger.SuspendApprover, "a0", "c0", 0, nil, "", []int64{0, 8}},
+	{ledger.SuspendApprover, "a0", "", 0, nil, "", []int64{9, 8}},
+	{ledger.ResumeApprover, "a0", "c1", 0, nil, "", []int64{0, 8}},
+	{ledger.RemoveApprover, "a0", "c1", 0, nil, "", []int64{8}},
+	{ledger.ConfirmApprover, "b", "another", 0, nil, "", []int64{8}}, // there is room again
+}
+
 // TestApprovers: statements come in the order of their serials, an approver has few devices, and there are not too many of all.
 func TestApprovers(t *testing.T) {
 	c := newCrowd(t, 2)
-	serial := uint64(1)
-	state := func(q *ledger.ApproverStatement, want error) string {
-		t.Helper()
+	for i := range uint64(ledger.MaxApprovers) {
+		c.apply(Record{Kind: ledger.ApproverConfirmed, Now: c.now, Approver: statementOf(i+1, fmt.Sprintf("a%d", i/ledger.MaxDevices), fmt.Sprint("c", i))})
+	}
+	first := c.now
+	for i, step := range approverSteps {
+		c.now = first + int64(i)*hour
+		_, latest := c.s.Approvers()
+		q := statementOf(latest+1+step.off, step.name, step.credential)
+		if q.Action = step.action; q.Action != ledger.ConfirmApprover {
+			q.Grant = ledger.Grant{}
+		}
 		var r Record
 		err := c.s.StateApprover(q, c.now, &r)
-		if !errors.Is(err, want) {
-			t.Fatalf("%s of %s: %v, want %v", q.Action, q.Name, err, want)
+		switch {
+		case !errors.Is(err, step.want):
+			t.Fatalf("%s of %s: %v, want %v", q.Action, q.Name, err, step.want)
+		case err == nil:
+			c.apply(r)
+			latest++
+		case !strings.Contains(err.Error(), step.says):
+			t.Errorf("%s of %s: %v, want %q in it", q.Action, q.Name, err, step.says)
+		case c.s.Apply(c.lsn+1, &Record{Kind: ledger.Kind(q.Action), Now: c.now, Approver: q}) == nil:
+			t.Errorf("the record of a statement that is refused is applied: %v", err)
 		}
-		if err != nil {
-			if c.s.Apply(c.lsn+1, &Record{Kind: ledger.Kind(q.Action), Now: c.now, Approver: q}) == nil {
-				t.Errorf("the record of a statement that is refused is applied: %v", err)
-			}
-			return err.Error()
-		}
-		c.apply(r)
-		serial++
-		return ""
-	}
-	confirm := func(name, credential string, want error) string {
-		t.Helper()
-		return state(statementOf(serial, name, credential), want)
-	}
-	of := func(action ledger.ApproverAction, name, credential string) *ledger.ApproverStatement {
-		return &ledger.ApproverStatement{Action: action, Serial: serial, Name: name, Credential: []byte(credential)}
-	}
-	for i := range ledger.MaxApprovers {
-		confirm(fmt.Sprintf("a%d", i/ledger.MaxDevices), fmt.Sprint("c", i), nil)
-	}
-	if said := state(statementOf(serial+1, "a0", "c0"), ledger.ErrStatementSerial); !strings.Contains(said, fmt.Sprintf("serial %d, and the next one is %d;", serial+1, serial)) {
-		t.Error(said)
-	}
-	state(statementOf(serial-1, "a0", "c0"), ledger.ErrStatementSerial)
-	if said := confirm("b", "another", ledger.ErrTooMany); !strings.Contains(said, fmt.Sprintf("there are %d devices", ledger.MaxApprovers)) {
-		t.Error(said)
-	}
-	if said := confirm("a0", "another", ledger.ErrTooMany); !strings.Contains(said, "a0 has 2 devices") {
-		t.Error(said)
-	}
-	confirm("a1", "c0", ledger.ErrKeyExists) // of another
-	confirm("a0", "c0", nil)                 // anew
-	state(of(ledger.SuspendApprover, "nobody", ""), ledger.ErrNotFound)
-	state(of(ledger.SuspendApprover, "a0", "c2"), ledger.ErrNotFound)
-	state(of(ledger.SuspendApprover, "a0", "c0"), nil)
-	first := c.now
-	c.now += hour
-	state(of(ledger.SuspendApprover, "a0", ""), nil)
-	suspended := func() (all []int64) {
-		devices, latest := c.s.Approvers()
-		if latest != serial-1 {
-			t.Errorf("the latest serial is %d, want %d", latest, serial-1)
-		}
+		devices, serial := c.s.Approvers()
+		var suspended []int64
 		for _, d := range devices {
 			if d.Name == "a0" {
-				all = append(all, d.Suspended)
+				suspended = append(suspended, max(0, (d.Suspended-first)/hour))
 			}
 		}
-		return all
+		if serial != latest || !slices.Equal(suspended, step.suspended) {
+			t.Errorf("after %s of %s: serial %d, want %d; suspended in the steps %d, want %d", q.Action, q.Name, serial, latest, suspended, step.suspended)
+		}
 	}
-	if got := fmt.Sprint(suspended()); got != fmt.Sprint([]int64{c.now, first}) {
-		t.Errorf("suspended at %s", got)
-	}
-	state(of(ledger.ResumeApprover, "a0", "c1"), nil)
-	if got := fmt.Sprint(suspended()); got != fmt.Sprint([]int64{0, first}) {
-		t.Errorf("after one goes on, suspended at %s", got)
-	}
-	state(of(ledger.RemoveApprover, "a0", "c1"), nil)
-	confirm("b", "another", nil) // there is room again
 	if devices, _ := c.s.Approvers(); len(devices) != ledger.MaxApprovers {
 		t.Errorf("%d devices", len(devices))
 	}
