@@ -153,8 +153,9 @@ func (n *naive) counter(key ledger.ID, c ledger.Counter, now int64) *big.Int {
 	total := new(big.Int)
 	var last int64
 	for _, e := range n.log {
-		if e.key == key && slices.Contains(e.forgot, c) {
+		if e.key == key && slices.Contains(e.forgot, c) { // if its plan names the group, it did not advance it
 			total, last = new(big.Int), 0
+			continue
 		}
 		for _, a := range slices.Concat(e.seen, e.adds) {
 			if e.key != key || a.counter != c {
