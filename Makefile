@@ -9,7 +9,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 20s
 
 # Tests and linters compile everything once, without the profiles by which builds and benchmarks are optimised.
-test reproducible release-targets race e2e-gateways lint fuzz differential evm mutants bash chart crash retention simulate borders cost cover mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
+test reproducible release-targets race e2e-gateways lint fuzz differential evm mutants mutation bash chart crash retention simulate borders cost cover mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
 
 .PHONY: help
 help: ## this list
@@ -99,6 +99,14 @@ conform: ## hold the service to the oracle over HTTP, by CASES generated request
 mutants: ## faults planted in compiler, gateways and budgets, each of which the differential run, the attack or a test has to catch
 	$(GO) test -tags mutants ./fuzz/mutants -timeout 40m
 	$(GO) test -tags mutants ./bench/worst -run TestPlanted -timeout 40m
+
+# Of which packages mutants are generated, and how many of each are tried (0: all). SEED says which.
+PKG ?= runtime/ledger/state runtime/gateway vm
+SAMPLE ?= 500
+
+.PHONY: mutation
+mutation: ## generate mutants of PKG (state, gateway and machine), have the tests kill SAMPLE of each (500; 0 for all) by SEED (1), write docs/mutation.md
+	nice -n 10 $(GO) run ./fuzz/mutants/generated -sample $(SAMPLE) -seed $(or $(SEED),1) -write docs $(PKG)
 
 .PHONY: bench
 bench: ## the Go benchmarks of every layer, optimised as the command is
