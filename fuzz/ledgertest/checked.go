@@ -192,20 +192,17 @@ func (c *Checked) Submit(p *ledger.Plan) ledger.Ticket {
 		c.checks.Reached["refused after failure"]++
 		return c.relay(ticket, p, 0)
 	}
-	want, e := c.model.decide(p)
+	ticket := c.Ledger.Submit(p)
+	if ticket.Outcome().Result == ledger.Unknown && c.Ledger.Health() != nil { // it has failed this moment
+		c.checks.Reached["refused after failure"]++
+		return c.relay(ticket, p, 0)
+	}
+	want, e := c.model.decide(p, ticket.Outcome().Result == ledger.Replayed)
 	changed := c.model.changed(p.Key)
 	if e != nil {
 		c.model.log = append(c.model.log, *e)
 		want.LSN = uint64(len(c.model.log))
 		c.plans[p.ID] = want.LSN
-	}
-	ticket := c.Ledger.Submit(p)
-	if ticket.Outcome().Result == ledger.Unknown && c.Ledger.Health() != nil { // it has failed this moment
-		if e != nil {
-			c.model.log = c.model.log[:len(c.model.log)-1]
-		}
-		c.checks.Reached["refused after failure"]++
-		return c.relay(ticket, p, 0)
 	}
 	if diff := cmp.Diff(want, ticket.Outcome()); diff != "" {
 		_ = c.violate("outcome (-model +ledger):\n%s", diff)

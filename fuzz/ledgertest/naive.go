@@ -153,8 +153,9 @@ func (n *naive) counter(key ledger.ID, c ledger.Counter, now int64) *big.Int {
 	total := new(big.Int)
 	var last int64
 	for _, e := range n.log {
-		if e.key == key && slices.Contains(e.forgot, c) {
+		if e.key == key && slices.Contains(e.forgot, c) { // if its plan names the group, it did not advance it
 			total, last = new(big.Int), 0
+			continue
 		}
 		for _, a := range slices.Concat(e.seen, e.adds) {
 			if e.key != key || a.counter != c {
@@ -224,8 +225,9 @@ func (n *naive) usage(key ledger.ID, now int64) (count uint64) {
 	return count
 }
 
-// decide returns what a plan must come to, and the entry that must be recorded, if one must.
-func (n *naive) decide(p *ledger.Plan) (ledger.Outcome, *entry) {
+// decide returns what a plan must come to, and the entry that must be recorded, if one must. Where it may repeat an earlier decision
+// or not, it does as the ledger did.
+func (n *naive) decide(p *ledger.Plan, repeated bool) (ledger.Outcome, *entry) {
 	out := ledger.Outcome{Reservation: -1}
 	key, now, ok := n.key(p.Key)
 	if !ok || key.Revoked != 0 {
@@ -242,7 +244,7 @@ func (n *naive) decide(p *ledger.Plan) (ledger.Outcome, *entry) {
 		out.Result = ledger.Stale
 		return out, nil
 	}
-	if lsn := n.replayed(p); lsn > 0 {
+	if lsn, open := n.replayed(p); lsn > 0 && (repeated || !open) {
 		out.Result, out.LSN = ledger.Replayed, lsn
 		return out, nil
 	}

@@ -138,24 +138,28 @@ func (n *naive) replacedDefault(hash [32]byte) (replaced bool) {
 	return replaced
 }
 
-// replayed returns the record of the decision that a plan asks for again, 0 where there is none.
-func (n *naive) replayed(p *ledger.Plan) (lsn uint64) {
+// replayed returns the record of the decision that a plan asks for again, 0 where there is none. It is open whether the ledger
+// repeats one that had expired when a later one was made: it may have forgotten it before the clock was put back.
+func (n *naive) replayed(p *ledger.Plan) (lsn uint64, open bool) {
 	if p.Replay == nil || p.TestRun {
-		return 0
+		return 0, false
 	}
-	standard, own := 0, false
+	standard, own, latest := 0, false, int64(0)
 	for i, e := range n.log {
+		if e.again != nil {
+			latest = max(latest, e.again.Replay.Expires-int64(ledger.ReplayLife))
+		}
 		switch {
 		case e.standard != nil:
 			standard = i + 1
 		case e.key == p.Key && e.deployed != nil:
 			own = true
 		case e.key == p.Key && e.again != nil && e.again.Replay.ID == p.Replay.ID:
-			lsn = uint64(i + 1)
+			lsn, latest = uint64(i+1), 0
 		}
 	}
 	if lsn == 0 {
-		return 0
+		return 0, false
 	}
 	first := n.log[lsn-1]
 	issued := first.again.Replay.Expires - int64(ledger.ReplayLife)
@@ -163,11 +167,11 @@ func (n *naive) replayed(p *ledger.Plan) (lsn uint64) {
 	last := max(n.frozen().Last, key.Halt.Last)
 	switch {
 	case p.At >= first.again.Replay.Expires || p.At < issued:
-		return 0
+		return 0, false
 	case first.epoch != p.Epoch || !own && int(lsn) < standard, last > 0 && issued <= last:
-		return 0
+		return 0, false
 	}
-	return lsn
+	return lsn, latest >= first.again.Replay.Expires
 }
 
 // use returns what using an attestation must come to.

@@ -82,7 +82,9 @@ func TestSimulate(t *testing.T) {
 func TestFound(t *testing.T) {
 	defer one()()
 	for seed, fault := range map[uint64]string{
-		3940491235238652385: "the model did not know what a ledger records that is opened again while it is closed",
+		3940491235238652385:  "the model did not know what a ledger records that is opened again while it is closed",
+		13772949020908773132: "a client replaced the operator's key by the same one, after the disk had lost that it was replaced before",
+		96853819785884265:    "the ledger had forgotten an answer that the model repeated, after the clock was put back",
 	} {
 		if r := simulate(seed, 200, map[string]int{}); r.err != nil {
 			t.Errorf("%s: %v\n%s%s", fault, r.err, strings.Join(r.history, "\n"), r.doubt())

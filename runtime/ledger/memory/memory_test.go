@@ -3,6 +3,7 @@ package memory_test
 import (
 	"crypto/rand"
 	"errors"
+	"flag"
 	"regexp"
 	"sync/atomic"
 	"testing"
@@ -53,11 +54,13 @@ func (w world) Mend(l ledger.Ledger, _ int) {
 	w.broken.Store(false)
 }
 
+var histories = flag.Int("histories", 200, "how many histories TestModel makes")
+
 // TestModel is the model without a disk. It does not make what it finds smaller, which takes minutes: the mutants of the
 // ledger (fuzz/mutants) are sought by it.
 func TestModel(t *testing.T) {
 	anything := regexp.MustCompile("")
-	if said, caught := ledgertest.Caught(t, 200, anything, func() ledgertest.World { return world{&log{Log: memory.NewLog()}} }); caught {
+	if said, caught := ledgertest.Caught(t, *histories, anything, func() ledgertest.World { return world{&log{Log: memory.NewLog()}} }); caught {
 		t.Errorf("the model finds: %s", said)
 	}
 }

@@ -59,9 +59,9 @@ func (t *approverTable) admits(q *ledger.ApproverStatement) error {
 		return fmt.Errorf("%w: the approver %s has no such device", ledger.ErrNotFound, q.Name)
 	case confirms && at >= 0 && t.devices[at].Name != q.Name:
 		return fmt.Errorf("%w: the credential is of the approver %s", ledger.ErrKeyExists, t.devices[at].Name)
-	case confirms && known == 0 && of >= ledger.MaxDevices:
+	case known == 0 && of >= ledger.MaxDevices:
 		return fmt.Errorf("%w: the approver %s has %d devices already; remove one first", ledger.ErrTooMany, q.Name, of)
-	case confirms && known == 0 && len(t.devices) >= ledger.MaxApprovers:
+	case known == 0 && len(t.devices) >= ledger.MaxApprovers:
 		return fmt.Errorf("%w: there are %d devices already; remove one first", ledger.ErrTooMany, len(t.devices))
 	}
 	return nil
