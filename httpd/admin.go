@@ -161,6 +161,14 @@ func (s *Admin) route(ctx *fasthttp.RequestCtx) {
 	replyError(ctx, fasthttp.StatusNotFound, "there is no such admin route")
 }
 
+// confirmAdmin replaces an answer of the admin socket where it must not be told.
+func confirmAdmin(ctx *fasthttp.RequestCtx, seen confirmation) {
+	if fault := seen.fault(); fault != nil {
+		ctx.Response.Reset()
+		replyError(ctx, fasthttp.StatusServiceUnavailable, fault.Message)
+	}
+}
+
 func (s *Admin) halt(ctx *fasthttp.RequestCtx, _ string) {
 	var request accounts.HaltRequest
 	if !readRequest(ctx, &request) {

@@ -161,6 +161,21 @@ func (s *Server) pass(c *call) {
 	s.countRefused(c)
 }
 
+// confirm replaces the answer where it must not be told.
+func (s *Server) confirm(c *call, seen confirmation) {
+	if fault := seen.fault(); fault != nil {
+		c.forget()
+		s.fail(c, fault)
+	}
+}
+
+// forget removes an answer, but for the id of its request.
+func (c *call) forget() {
+	id := append([]byte(nil), c.Response.Header.PeekBytes(requestIDHeader)...)
+	c.Response.Reset()
+	c.Response.Header.SetCanonical(requestIDHeader, id)
+}
+
 // refuseEncoding refuses a body for its content encoding. On a gateway, whose handler is not come to, that counts for the
 // source as everything does there that is malformed.
 func (s *Server) refuseEncoding(c *call) *service.Failure {

@@ -1,8 +1,6 @@
 package httpd
 
 import (
-	"github.com/valyala/fasthttp"
-
 	"bailiff/httpd/console"
 	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/service"
@@ -32,33 +30,10 @@ func (c confirmation) fault() *service.Failure {
 	return &service.Failure{Code: errcode.StoreUnavailable, Message: "the store did not confirm that this instance still decides; a change that was asked for may or may not have been made"}
 }
 
-// confirm replaces the answer where it must not be told.
-func (s *Server) confirm(c *call, seen confirmation) {
-	if fault := seen.fault(); fault != nil {
-		c.forget()
-		s.fail(c, fault)
-	}
-}
-
-// forget removes an answer, but for the id of its request.
-func (c *call) forget() {
-	id := append([]byte(nil), c.Response.Header.PeekBytes(requestIDHeader)...)
-	c.Response.Reset()
-	c.Response.Header.SetCanonical(requestIDHeader, id)
-}
-
 // confirmed returns a page, or the one that is shown in its place.
 func confirmed(page *console.Response, seen confirmation, refuse func(*service.Failure) *console.Response) *console.Response {
 	if fault := seen.fault(); fault != nil {
 		return refuse(fault)
 	}
 	return page
-}
-
-// confirmAdmin replaces an answer of the admin socket where it must not be told.
-func confirmAdmin(ctx *fasthttp.RequestCtx, seen confirmation) {
-	if fault := seen.fault(); fault != nil {
-		ctx.Response.Reset()
-		replyError(ctx, fasthttp.StatusServiceUnavailable, fault.Message)
-	}
 }

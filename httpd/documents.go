@@ -163,9 +163,6 @@ func (s *Server) health(c *call) {
 	writeJSON(c.RequestCtx, fasthttp.StatusOK, healthy)
 }
 
-// healthy is the answer of a process that runs.
-var healthy = []byte(`{"status":"ok"}`)
-
 func (s *Server) metadata(c *call) {
 	if s.config.Commit == "" {
 		s.fail(c, &service.Failure{Code: errcode.MetadataUnavailable, Message: "this build is bound to no commit: it was made outside a repository, or from a tree with changes"})

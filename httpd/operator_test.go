@@ -32,7 +32,7 @@ func (w *world) visitOperator() (operator *browser, holder *browser, c *console.
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	server, err := NewOperatorConsole(c, listener, nil, slog.New(slog.DiscardHandler))
+	server, err := NewOperatorConsole(c, listener, w.confirm, slog.New(slog.DiscardHandler))
 	if err != nil {
 		w.t.Fatal(err)
 	}

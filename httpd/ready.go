@@ -15,6 +15,9 @@ type Check struct {
 	Reason string
 }
 
+// healthy is the answer of a process that runs.
+var healthy = []byte(`{"status":"ok"}`)
+
 // readiness returns the document of the checks, and its HTTP status: 503 unless there are checks and all of them pass.
 func readiness(checks func() []Check) (status int, document []byte) {
 	var list []Check

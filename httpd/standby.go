@@ -31,7 +31,7 @@ func NewStandby(listener net.Listener, checks func() []Check, log *slog.Logger) 
 	return s, s.lender
 }
 
-// Shutdown answers what was asked, and leaves the listener open.
+// Shutdown finishes the requests in flight, and leaves the listener open.
 func (s *Standby) Shutdown(ctx context.Context) error {
 	if err := s.http.ShutdownWithContext(ctx); err != nil {
 		return err

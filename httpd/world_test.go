@@ -25,6 +25,7 @@ import (
 	"bailiff/runtime/decision"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/memory"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/policies"
@@ -49,6 +50,7 @@ type world struct {
 	said            map[string]string  // what $NAME means: keys' secrets, policies, ids
 	listener        net.Listener
 	metrics         *metrics.Metrics
+	confirm         commit.Confirmer // of config
 	console         *console.Console // of visitConsole
 	operatorConsole *OperatorConsole // of visitOperator
 	operatorLog     bytes.Buffer     // of visitOperator
@@ -137,7 +139,8 @@ func (w *world) config(decider *decision.Decider) Config {
 	return Config{
 		Authority: decider, Log: slog.New(slog.DiscardHandler), Clock: w.clock, Random: rand.NewChaCha8([32]byte{2}), Commit: testCommit,
 		CommitTime: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), Contact: "ops@svc.example", PublicURL: "https://svc.example", Stores: Stores{ratelimit.NewMemory(1000), ratelimit.NewMemory(1000), ratelimit.NewMemory(1000)}, Metrics: w.metrics,
-		Ready: func() []Check { return []Check{{"ledger", true, "it takes decisions"}} },
+		Confirm: w.confirm,
+		Ready:   func() []Check { return []Check{{"ledger", true, "it takes decisions"}} },
 	}
 }
 

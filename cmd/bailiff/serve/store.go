@@ -20,7 +20,7 @@ import (
 	"bailiff/runtime/ledger/reopen"
 )
 
-// standbyPatience bounds how long what was asked while another instance decided may take.
+// standbyPatience bounds how long requests may take that came while another instance decided.
 const standbyPatience = 2 * time.Second
 
 // newStore returns the database that keeps the record, nil where the data folder does. asked ends waiting for another instance.

@@ -26,8 +26,8 @@ type initCommand struct {
 
 // Help says as whom to run it.
 func (c *initCommand) Help() string {
-	return `Makes the schema bailiff and its tables in the database of SVC_STORE, for the environment of SVC_ENV. What is there stays. Run it as
-a role that may make a schema, and let the services use another one, which --role names (CREATE ROLE makes it).`
+	return `Makes the schema bailiff and its tables in the database of SVC_STORE, for the environment of SVC_ENV. Tables that
+are there stay. Run it as a role that may make a schema, and let the services use another one, which --role names (CREATE ROLE makes it).`
 }
 
 // Run makes the tables.
@@ -53,10 +53,10 @@ type statusCommand struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-// Help says what is told.
+// Help says what the command asks for.
 func (c *statusCommand) Help() string {
-	return `Asks the database of SVC_STORE which instance decides, which ones wait, how far the record has come, and whether what is confirmed is
-on a second machine. The exit code is 1 where no instance decides.`
+	return `Asks the database of SVC_STORE which instance decides, which ones wait, how far the record has come, and whether the
+database keeps it on a second machine. The exit code is 1 where no instance decides.`
 }
 
 // statusView is the status in JSON.

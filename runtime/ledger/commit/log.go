@@ -20,12 +20,12 @@ type Log interface {
 	Head() (uint64, error)
 }
 
-// A Confirmer is a Log that another process may take over, so that its state may be an old one. What is answered to a client without a
+// A Confirmer is a Log that another process may take over, so that its state may be an old one. An answer to a client without a
 // group that was kept meanwhile is to be confirmed before it is told.
 type Confirmer interface {
 	// Mark returns a mark for Confirm. A caller takes one before it looks at the state.
 	Mark() uint64
 	// Confirm returns nil when something that began after a mark has proved that the log is still this process's: a group that was
-	// kept, or a question. An error wraps ledger.ErrUnavailable; what was seen must not be told then.
+	// kept, or a question. An error wraps ledger.ErrUnavailable; the answer must not be told then.
 	Confirm(mark uint64) error
 }

@@ -53,7 +53,7 @@ func (a *asked) confirm(slot int, me instance) (bool, error) {
 	return a.database.confirm(slot, me)
 }
 
-// TestRounds: a group that was kept confirms what was asked before it, one question serves all who wait, a question without an answer is
+// TestRounds: a group that was kept confirms the marks before it, one question serves all who wait, a question without an answer is
 // asked again, and a mark of the log before is never good.
 func TestRounds(t *testing.T) {
 	db := &asked{database: newTwin(1)}

@@ -1,6 +1,6 @@
-// Package pgledger keeps a ledger's log in PostgreSQL, so that another machine goes on where one is lost. One instance at a time
+// Package pgledger keeps a ledger's log in PostgreSQL, so that another machine continues where one is lost. One instance at a time
 // owns the log and decides; others wait. A group is told as kept after a transaction that found the owner's term in place, and the
-// group before it: an owner that was paused, cut off or replaced appends nothing. What is answered without an append is confirmed:
+// group before it: an owner that was paused, cut off or replaced appends nothing. An answer without an append is confirmed:
 // the database has to say that the log is still this instance's, and to have a standby's word for it.
 package pgledger
 
@@ -43,14 +43,14 @@ type Store struct {
 	options Options
 	find    *finder
 	life    *life
-	db      *postgres // for what is no log's
+	db      *postgres // its own connections
 
 	current  atomic.Pointer[log] // that was opened last; nil until then
 	closing  sync.Once
 	standing atomic.Int32
 }
 
-// CheckURL says what is wrong with the address of a database. It does not repeat the address, which has a password.
+// CheckURL checks the address of a database. Its error does not repeat the address, which has a password.
 func CheckURL(url string) error {
 	_, err := newFinder(url)
 	return err

@@ -195,7 +195,7 @@ func (d *deaf) beat(slot int, me instance) (pulse, error) {
 }
 
 // TestBlind: an instance that did not hear the database waits a lease longer before it takes the log from another one, which may not have
-// been heard for the same reason; it takes what is free at once.
+// been heard for the same reason; it takes a free log at once.
 func TestBlind(t *testing.T) {
 	const lease = 240 * time.Millisecond
 	inner := newTwin(1)
