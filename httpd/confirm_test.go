@@ -41,7 +41,7 @@ func TestConfirm(t *testing.T) {
 	intent := `{"framework":"custom","agentId":"agent-1","txCommit":"` + strings.Repeat("ab", 32) + `","intent":{"action":"bash","command":"ls"}}`
 	asked := []struct {
 		head, key, body string
-		stays           bool // whoever has the ledger
+		stays           bool // it does not rest on the ledger
 	}{
 		{"POST /v1/authorize/test-run", w.said["agent"], intent, false},
 		{"POST /v1/authorize", w.said["agent"], intent, false},
@@ -50,7 +50,6 @@ func TestConfirm(t *testing.T) {
 		{"POST /v1/keys/register", "", `{"email":"a@example.com"}`, false},
 		{"GET /healthz", "", "", true},
 		{"GET /.well-known/jwks.json", "", "", true},
-		{"GET /v1/events", "", "", true},
 	}
 	ask := func(i int) (int, http.Header, string) {
 		a := asked[i]
