@@ -9,7 +9,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 20s
 
 # Tests and linters compile everything once, without the profiles by which builds and benchmarks are optimised.
-test reproducible release-targets race e2e-gateways lint fuzz differential evm mutants mutation bash chart crash retention simulate borders cost cover mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
+test reproducible release-targets race e2e-gateways lint fuzz differential evm mutants mutation bash chart crash failover retention simulate borders cost cover mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
 
 .PHONY: help
 help: ## this list
@@ -166,6 +166,14 @@ chart: ## hold the Helm chart to Helm's linter and the types of Kubernetes, in a
 crash: ## kill the service KILLS times (200) under mixed load, and hold what is left against what clients were told
 	BAILIFF_KILLS=$(KILLS) $(GO) test ./httpd/e2e -run TestKillEverything -count 1 -v -timeout 1h
 
+# How many pairs of instances, each over a database of its own, TestFailover ends in every way.
+FAILOVERS ?= 30
+
+.PHONY: failover
+failover: ## two instances over PostgreSQL, FAILOVERS times (30): each ended in every way, and the primary, under load; the ledger's suites with a synchronous standby
+	$(GO) test ./runtime/ledger/postgres -count 1 -v -timeout 1h -args -full
+	BAILIFF_FAILOVERS=$(FAILOVERS) $(GO) test ./httpd/e2e -run TestFailover -count 1 -v -timeout 2h
+
 .PHONY: retention
 retention: ## drop old events for 30 simulated days and for a fast one, and kill that 20 times at each step, and 10 times backups and restorations
 	$(GO) test ./runtime/retention -run TestDays -count 1 -v -timeout 2h -args -rate 10 -days 30 -last 24h
@@ -225,7 +233,7 @@ record: ## run a long proof and keep a report of it in docs/runs: RUN="simulate 
 	$(GO) run ./fuzz/runs $(RUN)
 
 .PHONY: nightly
-nightly: reproducible release-targets race reload differential conform evm mutants bash chart crash retention simulate borders cost cover hosts mcp-conformance ## what takes too long for every change
+nightly: reproducible release-targets race reload differential conform evm mutants bash chart crash failover retention simulate borders cost cover hosts mcp-conformance ## what takes too long for every change
 	$(MAKE) fuzz FUZZTIME=10m
 	$(MAKE) bench bench-http bench-mcp bench-console
 	$(MAKE) bench-worst WORST="-each 5m -floors"

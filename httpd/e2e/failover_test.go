@@ -285,6 +285,7 @@ func failOver(t *testing.T, random *mathrand.Rand) {
 	close(stop)
 	clients.Wait()
 	log := f.hold("all of it")
+	f.backUp()
 	f.canaries(log)
 	t.Logf("%d decisions told, %d events", len(f.told.decisions), len(log))
 }
@@ -395,6 +396,25 @@ func (f *failover) refusesMeanwhile() {
 	}
 	if _, err := f.on(other, "keys", "list"); err == nil || !strings.Contains(err.Error(), "the instance "+owner.name+" decides") {
 		f.t.Errorf("a command where an instance waits: %v", err)
+	}
+}
+
+// backUp copies the record while an instance decides, and makes a data folder of the copy, for a service without a database.
+func (f *failover) backUp() {
+	f.t.Helper()
+	owner, _ := f.owner()
+	dir := f.path("backup-" + fmt.Sprint(f.serial.Load()))
+	if _, err := f.on(owner, "backup", dir); err != nil {
+		f.t.Errorf("a backup: %v", err)
+		return
+	}
+	alone := *f.site
+	alone.env = append(slices.Clone(f.env), "SVC_STORE=", "SVC_DATA_DIR="+dir+"-data")
+	if said, fault, code := alone.run("restore", dir); code != 0 {
+		f.t.Errorf("a restoration: exit %d: %s%s", code, said, fault)
+	}
+	if said, fault, code := alone.run("events", "verify"); code != 0 {
+		f.t.Errorf("what was restored: exit %d: %s%s", code, said, fault)
 	}
 }
 

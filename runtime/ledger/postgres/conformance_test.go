@@ -1,6 +1,7 @@
 package pgledger
 
 import (
+	"flag"
 	"testing"
 
 	"bailiff/fuzz/kit/pgtest"
@@ -9,10 +10,19 @@ import (
 	"bailiff/runtime/ledger/commit"
 )
 
-// TestConformance has a synchronous standby confirm everything, and makes snapshots and an index all the time.
+// full runs the long tests, with a synchronous standby that confirms everything.
+var full = flag.Bool("full", false, "run the conformance suite with a synchronous standby, and five times the histories")
+
+// TestConformance makes snapshots and an index all the time.
 func TestConformance(t *testing.T) {
-	primary, _ := pgtest.StartPair(t)
-	store := newStore(t, primary.URL(), "a", false)
+	var server *pgtest.Server
+	if *full {
+		server, _ = pgtest.StartPair(t)
+	} else {
+		server = pgtest.Shared(t)
+		connect(t, server.URL())
+	}
+	store := newStore(t, server.URL(), "a", !*full)
 	_, err := store.Init("")
 	must(t, err)
 	open := func(t *testing.T) ledger.Ledger {

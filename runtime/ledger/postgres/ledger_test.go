@@ -58,14 +58,14 @@ func (unclosed) close() {}
 func TestModel(t *testing.T) {
 	t.Run("twin", func(t *testing.T) {
 		fresh := func() database { return newTwin(1) }
-		if said, caught := ledgertest.Caught(t, 40, regexp.MustCompile(""), worlds(t, fresh, false)); caught {
+		if said, caught := ledgertest.Caught(t, histories(10), regexp.MustCompile(""), worlds(t, fresh, false)); caught {
 			t.Errorf("the model finds: %s", said)
 		}
 	})
 	t.Run("postgres", func(t *testing.T) {
 		db := connect(t, pgtest.Shared(t).URL())
 		empty := func() database { return connectAgain(t, db) }
-		if said, caught := ledgertest.Caught(t, 8, regexp.MustCompile(""), worlds(t, empty, false)); caught {
+		if said, caught := ledgertest.Caught(t, histories(4), regexp.MustCompile(""), worlds(t, empty, false)); caught {
 			t.Errorf("the model finds: %s", said)
 		}
 	})
@@ -75,6 +75,14 @@ func TestModel(t *testing.T) {
 			t.Errorf("the model did not notice, or not that: %q", said)
 		}
 	})
+}
+
+// histories returns how many histories a test makes.
+func histories(few int) int {
+	if *full {
+		return 5 * few
+	}
+	return few
 }
 
 func worlds(t *testing.T, fresh func() database, early bool) func() ledgertest.World {
