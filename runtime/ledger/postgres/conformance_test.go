@@ -37,6 +37,7 @@ func TestConformance(t *testing.T) {
 		Open: func(t *testing.T) ledger.Ledger {
 			connectAgain(t, store.db)
 			store.life.kept = group{} // it is another log
+			store.life.taken.Store(0)
 			return open(t)
 		},
 		Reopen: func(t *testing.T, l ledger.Ledger) ledger.Ledger {

@@ -80,12 +80,9 @@ func (l *log) wait(after []string, stop <-chan struct{}) error {
 	}
 	blind := 0 // beats, until the lease of an owner counts
 	for waits := false; ; {
-		if err == nil && after != nil && heard.held != "" && !slices.Contains(after, heard.held) {
+		if err == nil && after != nil && !slices.Contains(after, heard.held) {
 			l.db.release(l.me) //nolint:errcheck // it owns nothing
-			if heard.owner.name == l.me.name {
-				return errReplaced
-			}
-			return errDeposed
+			return notMine(heard, l.me)
 		}
 		if err == nil {
 			l.saw(heard.end)
@@ -117,6 +114,17 @@ func (l *log) wait(after []string, stop <-chan struct{}) error {
 		}
 		heard, err = l.beat(l.db, l.slot, l.me)
 	}
+}
+
+// notMine returns why a process that has had the log does not take it again.
+func notMine(heard pulse, me instance) error {
+	switch {
+	case heard.held == "":
+		return fmt.Errorf("%w (it says that no instance has had the log yet)", errWentBack)
+	case heard.owner.name == me.name:
+		return errReplaced
+	}
+	return errDeposed
 }
 
 // keep says that the instance lives, and fails the log where that cannot be said for a lease, where another instance owns the slot, or

@@ -1,0 +1,107 @@
+package serve
+
+import (
+	"crypto/rand"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bailiff/cmd/bailiff/cli"
+	"bailiff/cmd/bailiff/settings"
+	"bailiff/fuzz/kit/pgtest"
+	"bailiff/runtime/attest"
+	"bailiff/runtime/clock"
+	"bailiff/runtime/system"
+)
+
+func TestStoreSettings(t *testing.T) {
+	const store = "SVC_STORE=postgres:///b?host=/run/postgresql"
+	checkSettings(t, []settingRow{
+		{store, ""},
+		{"SVC_STORE=postgres://u:hush@db.example/b", "sslmode=verify-full"},
+		{"SVC_STORE=postgres://u:hush@db.example/b?sslmode=verify-full", ""},
+		{"SVC_STORE=postgres://u:hush@db.example:x/b", "SVC_STORE is not good"},
+		{store + " SVC_STORE_SYNC=maybe", "it can be require or trust"},
+		{store + " SVC_STORE_LEASE=10ms", "from 1s to 1m0s"},
+		{store + " SVC_STORE_LEASE=soon", "from 1s to 1m0s"},
+		{store + " SVC_STORE_LEASE=5s SVC_INSTANCE=a", ""},
+		{store + " SVC_INSTANCE=a\tb", "printable ASCII"},
+		{store + " SVC_INSTANCE=" + strings.Repeat("x", 65), "at most 64"},
+		{store + " SVC_EVENT_RETENTION=90d SVC_EVENT_EXPORT=x", "SVC_EVENT_RETENTION does not work over SVC_STORE yet"},
+		{store + " SVC_OTLP_LOGS=http://127.0.0.1:1/v1/logs", "SVC_OTLP_LOGS does not work over SVC_STORE yet"},
+		{store + " SVC_INTERNAL_LISTEN=127.0.0.1:1 SVC_INTERNAL_CERT=a SVC_INTERNAL_KEY=b SVC_INTERNAL_CA=c", "SVC_INTERNAL_LISTEN does not work over SVC_STORE yet"},
+		{store + " SVC_ENV=test SVC_MIRROR_URL=https://a SVC_MIRROR_CERT=a SVC_MIRROR_KEY=b SVC_MIRROR_CA=c", "SVC_MIRROR_URL does not work over SVC_STORE yet"},
+	})
+}
+
+// TestSignersOfStore: an instance makes no keys where others sign already, and does not start with other keys than theirs.
+func TestSignersOfStore(t *testing.T) {
+	server := pgtest.Start(t)
+	first := storeService(t, server)
+	if _, err := first.store.Init(""); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if first.signer, err = first.readSigner(); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.sameSigner(); err != nil {
+		t.Errorf("no keys have signed, and the keys are refused: %v", err)
+	}
+	if err := first.noteSigner(); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.sameSigner(); err != nil {
+		t.Errorf("its own keys: %v", err)
+	}
+	second := storeService(t, server)
+	if _, err := second.readSigner(); err == nil || !strings.Contains(err.Error(), "copy their folder SVC_KEY_DIR") {
+		t.Errorf("without keys, where others sign: %v", err)
+	}
+	if _, err := os.Stat(second.settings.SigningKeyPath()); err == nil {
+		t.Error("keys were made though others sign")
+	}
+	if second.signer, err = attest.LoadOrCreate(second.settings.KeyDir, rand.Reader); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.sameSigner(); err == nil || !strings.Contains(err.Error(), "relying parties") {
+		t.Errorf("with other keys: %v", err)
+	}
+}
+
+// storeService is a service over a database, with a data folder of its own, as far as its keys are concerned.
+func storeService(t *testing.T, server *pgtest.Server) *service {
+	t.Helper()
+	s, err := settings.Read([]string{"SVC_STORE=" + server.URL(), "SVC_STORE_SYNC=trust", "SVC_INSTANCE=" + filepath.Base(t.TempDir()), "SVC_DATA_DIR=" + t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &service{settings: s, log: slog.New(slog.DiscardHandler), calls: system.Real(clock.System())}
+	if r.store, err = r.newStore(nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.store.Close)
+	return r
+}
+
+// TestOwnRecord: a data folder that has a record is not used beside a database, nor by commands that know the folder alone.
+func TestOwnRecord(t *testing.T) {
+	s, err := settings.Read([]string{"SVC_STORE=postgres:///b?host=/nowhere", "SVC_DATA_DIR=" + t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(s.LedgerPath(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&service{settings: s}).newStore(nil); err == nil || !strings.Contains(err.Error(), "has a record of its own") {
+		t.Errorf("%v", err)
+	}
+	t.Setenv("SVC_STORE", "postgres:///b?host=/nowhere")
+	err = (&quickstartCommand{}).Run(cli.Streams{Out: io.Discard, Err: io.Discard})
+	if err == nil || !strings.Contains(err.Error(), "quickstart works on SVC_DATA_DIR alone") {
+		t.Errorf("quickstart: %v", err)
+	}
+}
