@@ -20,7 +20,7 @@ type Command struct {
 // Help says what is looked at.
 func (c *Command) Help() string {
 	return `Looks at the settings in the environment, and at what they name: the policy and its signature, signing keys, data,
-permissions, disk, clock, addresses, certificates, and the record's chain. Run it as the service's user, with the
+permissions, disk, clock, addresses, certificates, the database of SVC_STORE, and the record's chain. Run it as the service's user, with the
 service's environment. It changes nothing. Where something is wrong the exit code is 1, and each finding says what to do.`
 }
 
@@ -69,7 +69,7 @@ func (c *Command) Run(std cli.Streams) error {
 		p.examineHalt(remote)
 	}
 	for _, examine := range []func(){
-		p.examineHosting, p.examineData, p.examineRetention, p.examineDisk, p.examineKeys, p.examineClock, p.examineAddresses, p.examineCertificates, p.examineRecord,
+		p.examineHosting, p.examineData, p.examineRetention, p.examineDisk, p.examineKeys, p.examineClock, p.examineAddresses, p.examineCertificates, p.examineStore, p.examineRecord,
 	} {
 		examine()
 	}

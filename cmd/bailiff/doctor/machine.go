@@ -67,6 +67,9 @@ func (p *Patient) examineClock() {
 // examineRecord verifies the record's chain against the last checkpoint, where no service has it open.
 func (p *Patient) examineRecord() {
 	s := p.settings
+	if s.Store != "" {
+		return // examineStore asks for it
+	}
 	if p.running {
 		p.Add(Sound, "record", "the service has it open; bailiff events verify reads it when that is stopped, or a copy")
 		return

@@ -1,0 +1,62 @@
+package doctor
+
+import (
+	"time"
+
+	pgledger "bailiff/runtime/ledger/postgres"
+	"bailiff/runtime/system"
+)
+
+// maxOffset is how far the clocks may differ before an instance does not decide; the doctor warns at half of it.
+const maxOffset = time.Second
+
+// examineStore asks the database that has the record.
+func (p *Patient) examineStore() {
+	s := p.settings
+	if s.Store == "" {
+		return
+	}
+	options, err := s.StoreOptions(system.Real(p.Clock))
+	if err != nil {
+		p.Add(Trouble, "store", "%v", err)
+		return
+	}
+	store, err := pgledger.NewStore(options)
+	if err != nil {
+		p.Add(Trouble, "store", "%v", err)
+		return
+	}
+	defer store.Close()
+	status, err := store.Status()
+	if err != nil {
+		p.Add(Trouble, "store", "%v", err)
+		return
+	}
+	before := len(p.Findings)
+	p.judgeStore(&status, options.Trust)
+	if before == len(p.Findings) {
+		p.Add(Sound, "store", "PostgreSQL %s confirms on a second machine, and has %d records; %q decides", status.Server, status.Last, status.Owner)
+	}
+}
+
+// judgeStore adds what is wrong with a database.
+func (p *Patient) judgeStore(status *pgledger.Status, trust bool) {
+	switch {
+	case status.Unsafe != "" && trust:
+		p.Add(Doubt, "store", "%s", status.Unsafe)
+	case status.Unsafe != "":
+		p.Add(Trouble, "store", "%s", status.Unsafe)
+	}
+	if status.Changes {
+		p.Add(Doubt, "store", "the role of SVC_STORE may change and remove records; let services use one that bailiff store init --role has prepared")
+	}
+	switch offset := status.Offset.Abs(); {
+	case offset > maxOffset:
+		p.Add(Trouble, "store", "the database's clock differs from this machine's by %s, and this instance does not decide above %s; have a time service set both", offset.Round(time.Millisecond), maxOffset)
+	case offset > maxOffset/2:
+		p.Add(Doubt, "store", "the database's clock differs from this machine's by %s; an instance does not decide above %s", offset.Round(time.Millisecond), maxOffset)
+	}
+	if p.running && status.Owner == "" {
+		p.Add(Trouble, "store", "a service runs here, and no instance owns the record; its log says why")
+	}
+}

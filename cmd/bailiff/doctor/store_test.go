@@ -1,0 +1,36 @@
+package doctor
+
+import (
+	"testing"
+	"time"
+
+	pgledger "bailiff/runtime/ledger/postgres"
+)
+
+func TestJudgeStore(t *testing.T) {
+	for _, row := range []struct {
+		status  pgledger.Status
+		trust   bool
+		running bool
+		want    string // the verdict; "" for no finding
+	}{
+		{pgledger.Status{Owner: "a"}, false, true, ""},
+		{pgledger.Status{Unsafe: "one machine"}, false, false, Trouble},
+		{pgledger.Status{Unsafe: "one machine"}, true, false, Doubt},
+		{pgledger.Status{Changes: true}, false, false, Doubt},
+		{pgledger.Status{Offset: -2 * time.Second}, false, false, Trouble},
+		{pgledger.Status{Offset: 700 * time.Millisecond}, false, false, Doubt},
+		{pgledger.Status{Offset: 100 * time.Millisecond}, false, false, ""},
+		{pgledger.Status{}, false, true, Trouble},
+	} {
+		p := &Patient{running: row.running}
+		p.judgeStore(&row.status, row.trust)
+		got := ""
+		if len(p.Findings) > 0 {
+			got = p.Findings[0].Verdict
+		}
+		if got != row.want || len(p.Findings) > 1 {
+			t.Errorf("%+v (trust: %v): %+v, want %q", row.status, row.trust, p.Findings, row.want)
+		}
+	}
+}
