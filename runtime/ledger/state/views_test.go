@@ -54,6 +54,9 @@ func TestMatches(t *testing.T) {
 			t.Errorf("%+v wants a record that is not a decision", q)
 		}
 	}
+	if r.Matches(&ledger.EventQuery{From: 1}) {
+		t.Error("a record of the time 0 is wanted from 1 on")
+	}
 	for _, q := range []ledger.EventQuery{{}, {To: 1}} {
 		if !r.Matches(&q) {
 			t.Errorf("%+v does not want a record of the time 0", q)
@@ -69,7 +72,11 @@ func TestRecordsOf(t *testing.T) {
 		"opened": func(r Record, key ledger.ID) bool { return r.Body(&ledger.Hold{ID: ledger.ID{5}, Key: key}) },
 		"deployed": func(r Record, key ledger.ID) bool {
 			var p ledger.StoredPolicy
-			return r.Policy(key, &p) && string(p.Text) == "t" && string(p.Program) == "p" && p.At == r.Now
+			found := r.Policy(key, &p)
+			if found && (string(p.Text) != "t" || string(p.Program) != "p" || p.At != r.Now) {
+				t.Errorf("the policy is %+v", p)
+			}
+			return found
 		},
 		"pinned": func(r Record, key ledger.ID) bool { return string(r.Definition(key, "s", "t")) == "{}" },
 	} {
