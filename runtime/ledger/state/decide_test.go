@@ -128,7 +128,7 @@ func TestHoldsOfPlans(t *testing.T) {
 	}
 }
 
-// TestLongTexts: what is recorded of a request is clipped.
+// TestLongTexts: long texts of a request are clipped in the record.
 func TestLongTexts(t *testing.T) {
 	c, long := newCrowd(t, 2), strings.Repeat("a", ledger.MaxEventDetail+9)
 	for name, step := range map[string]func(r *Record) error{

@@ -9,7 +9,7 @@ import (
 	"bailiff/vm/amount"
 )
 
-// TestOnceKeeps: what is used up is remembered for a while after it has expired, and what expires no later is refused from then on.
+// TestOnceKeeps: used ids are remembered for a while after they have expired; ids that expire no later are refused from then on.
 func TestOnceKeeps(t *testing.T) {
 	for now, forgotten := range map[int64]int64{10 + keptExpired - 1: 0, 10 + keptExpired: 10} {
 		var table onceTable[int]
