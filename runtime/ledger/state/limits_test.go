@@ -3,6 +3,7 @@ package state
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"bailiff/runtime/ledger"
@@ -25,8 +26,8 @@ func TestOpenHolds(t *testing.T) {
 			t.Errorf("at %d, %d are open, want %d", now, got, want)
 		}
 	}
-	if open(ledger.MaxOpenHolds, 10) == nil {
-		t.Error("one more is opened")
+	if err := open(ledger.MaxOpenHolds, 10); err == nil || !strings.Contains(err.Error(), " 1000 ") {
+		t.Errorf("one more: %v", err)
 	}
 	if err := table.resolve(&Record{Now: 10, Hold: HoldEffect{ID: ledger.ID{1, 0, 1}, State: ledger.HoldAllowed}}); err != nil || table.open(10) != ledger.MaxOpenHolds/2-1 {
 		t.Errorf("%d are open after one is resolved, %v", table.open(10), err)
@@ -127,7 +128,7 @@ func TestWebhookLimit(t *testing.T) {
 	}
 	var r Record
 	more.Webhook.URL, more.Webhook.Secret = "https://example.com/", make([]byte, 32)
-	if err := c.s.CreateWebhook(more.Webhook, &r); !errors.Is(err, ledger.ErrTooMany) {
+	if err := c.s.CreateWebhook(more.Webhook, &r); !errors.Is(err, ledger.ErrTooMany) || !strings.Contains(err.Error(), " 20 ") {
 		t.Errorf("one more: %v", err)
 	}
 }
