@@ -89,7 +89,7 @@ func TestRevokedKeysHooks(t *testing.T) {
 	}
 }
 
-// TestUsageBroughtBack: what was used in months that have not come is counted in the month to which the clock is set.
+// TestUsageBroughtBack: usage of months that have not come is counted in the month to which the clock is set.
 func TestUsageBroughtBack(t *testing.T) {
 	for name, c := range map[string]struct{ before, after []ledger.Usage }{
 		"none":           {nil, nil},
@@ -105,7 +105,7 @@ func TestUsageBroughtBack(t *testing.T) {
 	}
 }
 
-// TestCountersBroughtBack: what is left of a window stays, from the time to which the clock is set; what was over stays over.
+// TestCountersBroughtBack: the rest of a window stays as long, from the time to which the clock is set; a window that was over stays over.
 func TestCountersBroughtBack(t *testing.T) {
 	id := func(n uint64) [2]uint64 { return [2]uint64{n} }
 	table := counterTable{live: map[[2]uint64]counter{id(0): {dies: 100}, id(1): {dies: 101}, id(2): {dies: 150}}, nextDeath: 100, scratch: &roomScratch{}}

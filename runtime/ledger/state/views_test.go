@@ -82,7 +82,7 @@ func TestRecordsOf(t *testing.T) {
 	} {
 		for kind, r := range map[string]Record{"opened": opened, "deployed": deployed, "pinned": pinned} {
 			if got := find(r, busyKey); got != (kind == name) {
-				t.Errorf("in the record that has %s, what has %s is found: %t", kind, name, got)
+				t.Errorf("in the record that has %s, the one that has %s is found: %t", kind, name, got)
 			}
 			if find(r, revokedKey) {
 				t.Errorf("in the record that has %s, something of another key is found", kind)
