@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"bailiff/runtime/ledger"
 )
@@ -186,5 +187,43 @@ func TestLive(t *testing.T) {
 	}
 	if err := c.s.Restore(&ledger.Restoration{At: 1}, &r); err == nil || !strings.Contains(err.Error(), "records of 1970-04-11T00:00:00Z") {
 		t.Errorf("restored before the last record: %v", err)
+	}
+}
+
+// TestMonths begin and end with those of UTC, to the nanosecond.
+func TestMonths(t *testing.T) {
+	begin := time.Date(2026, time.February, 1, 0, 0, 0, 0, time.UTC).UnixNano()
+	for now, want := range map[int64]uint32{begin - 1: 12 * 2026, begin: 12*2026 + 1, begin + 28*day - 1: 12*2026 + 1, begin + 28*day: 12*2026 + 2} {
+		if got := monthOf(now); got != want {
+			t.Errorf("%s is in the month %d, want %d", time.Unix(0, now).UTC(), got, want)
+		}
+	}
+}
+
+// TestStateIsItsOwn: a state shares no memory with the records that made it.
+func TestStateIsItsOwn(t *testing.T) {
+	c := newCrowd(t, 2)
+	r := c.hooks(ledger.Webhook{ID: hookOfAll, Topics: 1})
+	if err := c.s.Apply(2, &r); err != nil {
+		t.Fatal(err)
+	}
+	r.Webhook.Secret[0]++
+	if got := string(c.s.Webhooks(busyKey)[0].Secret); got != "secret" {
+		t.Errorf("the secret is %q after its record changed", got)
+	}
+}
+
+// TestClockOfOthers: a clock that is set back changes no key that is not later.
+func TestClockOfOthers(t *testing.T) {
+	c := newCrowd(t, 2)
+	c.apply(Record{Kind: ledger.KeyChanged, Key: busyKey, Now: c.now})
+	c.apply(Record{Kind: ledger.KeyCreated, Key: ledger.ID{2}, Now: c.now + 1, Created: ledger.Key{ID: ledger.ID{2}, Hash: [32]byte{2}}})
+	c.s.usedUp = c.now + 5
+	c.apply(Record{Kind: ledger.ClockSet, Now: c.now})
+	if own, other := c.s.LSN(busyKey), c.s.LSN(ledger.ID{2}); own != 2 || other != c.lsn {
+		t.Errorf("the keys were changed last by the records %d and %d, of %d", own, other, c.lsn)
+	}
+	if c.s.usedUp != c.now || c.s.Latest() != c.now {
+		t.Errorf("counters of %d are used up; the latest time is %d", c.s.usedUp, c.s.Latest())
 	}
 }
