@@ -68,7 +68,7 @@ func TestSimulate(t *testing.T) {
 	for n := range *seeds {
 		seed := from.Uint64()
 		r := simulate(seed, *steps, reached)
-		for try := 0; r.err != nil && r.interrupted >= 0 && try < 5; try++ { // what was found is not sure to be the world's
+		for try := 0; r.err != nil && r.interrupted >= 0 && try < 5; try++ { // the world may not have that problem
 			t.Logf("world %d, seed %d, is simulated again, since the machine was busy: %v", n, seed, r.err)
 			r = simulate(seed, *steps, reached)
 			busy++
