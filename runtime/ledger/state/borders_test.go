@@ -43,6 +43,14 @@ func statementOf(serial uint64, name, credential string) *ledger.ApproverStateme
 	}
 }
 
+// found is the error of a step about something that there is not, which has to have looked at the time before.
+func found(err error) error {
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
 // TestTimes: times are Unix nanoseconds up to a bound, in each step that is given one.
 func TestTimes(t *testing.T) {
 	for name, step := range map[string]struct {
@@ -54,11 +62,11 @@ func TestTimes(t *testing.T) {
 		}},
 		"a clock": {0, func(c *crowd, at int64, r *Record) error { return c.s.SetClock(at, r) }},
 		"pins": {0, func(c *crowd, at int64, r *Record) error {
-			err := c.s.ForgetTools(&ledger.PinDecision{Key: ledger.ID{1}, Server: "s", Tool: "t", At: at}, r)
-			if errors.Is(err, ledger.ErrNotFound) {
-				return nil // none are pinned
-			}
-			return err
+			return found(c.s.ForgetTools(&ledger.PinDecision{Key: ledger.ID{1}, Server: "s", Tool: "t", At: at}, r))
+		}},
+		"a revocation": {0, func(c *crowd, at int64, r *Record) error { return c.s.RevokeKey(ledger.ID{1}, at, r) }},
+		"a webhook": {0, func(c *crowd, at int64, r *Record) error {
+			return found(c.s.EnableWebhook(&ledger.WebhookChange{Key: ledger.ID{1}, ID: ledger.ID{1}, At: at}, r))
 		}},
 	} {
 		c := newCrowd(t, 2)
