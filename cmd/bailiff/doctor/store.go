@@ -39,7 +39,7 @@ func (p *Patient) examineStore() {
 	}
 }
 
-// judgeStore adds what is wrong with a database.
+// judgeStore adds the faults of a database.
 func (p *Patient) judgeStore(status *pgledger.Status, trust bool) {
 	switch {
 	case status.Unsafe != "" && trust:
