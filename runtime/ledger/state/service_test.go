@@ -87,6 +87,15 @@ func TestRevokedKeysHooks(t *testing.T) {
 	if err := c.s.EnableWebhook(change, &r); !errors.Is(err, ledger.ErrKeyRevoked) {
 		t.Errorf("enabled: %v", err)
 	}
+	enabled := c.changesHook(ledger.WebhookEnabled, hookDisabled)
+	if other := busy(t); other.s.Apply(other.lsn+1, &enabled) != nil {
+		t.Error("the webhook of a key that is not revoked is not enabled")
+	}
+	if c.s.Apply(c.lsn+1, &enabled) == nil {
+		t.Error("the record of a revoked key's enabled webhook is applied")
+	}
+	c = busy(t)
+	c.apply(revokesKey(c))
 	if err := c.s.RemoveWebhook(change, &r); err != nil || r.Kind != ledger.WebhookRemoved {
 		t.Errorf("removed: %s, %v", r.Kind, err)
 	}
@@ -296,5 +305,32 @@ func TestGroupLimit(t *testing.T) {
 	}
 	if table.scratch != nil {
 		t.Error("what was found before counters were used up is kept")
+	}
+}
+
+// TestPast: a key was governed by the default policies from its creation until it had a policy of its own, and by those.
+func TestPast(t *testing.T) {
+	policy := func(n byte, lsn uint64) boundDefault {
+		return boundDefault{ledger.DefaultPolicy{PolicyHash: [32]byte{n}}, lsn}
+	}
+	s := New(Secret{})
+	s.defaults = []boundDefault{policy(1, 1), policy(2, 2), policy(0, 4), policy(3, 5), policy(4, 12)}
+	k := &keyState{created: 3, deployments: []ledger.DeploymentView{{PolicyHash: [32]byte{5}, LSN: 10}}}
+	for hash, want := range map[byte]past{1: {}, 2: {had: true}, 3: {had: true}, 4: {}, 5: {same: true, had: true}} {
+		if got := s.pastOf(k, [32]byte{hash}); got != want {
+			t.Errorf("of policy %d: %+v, want %+v", hash, got, want)
+		}
+	}
+	k.deployments = nil
+	if got := s.pastOf(k, [32]byte{4}); !got.same {
+		t.Error("without a policy of its own, the last default policy does not govern a key")
+	}
+	s.defaults = s.defaults[:3]
+	if got := s.pastOf(k, [32]byte{2}); got.same || !got.had {
+		t.Errorf("a default policy governs that was taken away: %+v", got)
+	}
+	s.defaults = s.defaults[:1]
+	if s.replacedDefault([32]byte{1}) || !s.replacedDefault([32]byte{2}) {
+		t.Error("the one default policy was replaced, or another was not")
 	}
 }
