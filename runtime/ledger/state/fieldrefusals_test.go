@@ -48,6 +48,7 @@ func spoiledFields() []spoiled {
 	rotated := Record{Rotation: &ledger.Rotation{From: [32]byte{1}, To: [32]byte{2}, At: 1, Signed: &ledger.HaltStatement{Serial: 1}}}
 	suspended := Record{Kind: ledger.ApproverSuspended, Approver: &ledger.ApproverStatement{Action: ledger.SuspendApprover, Serial: 1, Name: "alice"}}
 	stopped := Record{Kind: ledger.KeySuspended, Key: busyKey, Halt: &ledger.Halt{Key: busyKey, Stop: true, Signed: &ledger.HaltStatement{Serial: 1}}}
+	dropped := Record{Drop: &ledger.Drop{At: 1, Through: ledger.Head{LSN: 1}}}
 	one := binary.AppendUvarint(nil, 1<<subject.Task)
 	return []spoiled{
 		{"a subject that says nothing", about, asked, onDisk("\x00")},
@@ -67,6 +68,7 @@ func spoiledFields() []spoiled {
 		{"an unknown format of an operator", operatorFormat, hooked, onDisk("\x04")},
 		{"a rotation without a serial", rotation, rotated, number(serialAt, 0)},
 		{"a halt by a statement without a serial", haltEffect, stopped, number(2, 0)},
+		{"a drop of nothing", dropEffect, dropped, number(16, 0)},
 		{"a rotation to the same key", rotation, rotated, func(data []byte) []byte { return slices.Concat(data[:32], data[:32], data[64:]) }},
 		{"a statement without a name", statement, suspended, func(data []byte) []byte {
 			return []byte(strings.Replace(string(data), "\x05alice", "\x00", 1))

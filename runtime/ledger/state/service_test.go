@@ -39,6 +39,9 @@ func TestCrowdedKeys(t *testing.T) {
 	if got := s.CrowdedKeys(hour); got != nil {
 		t.Errorf("%v are crowded by the dead", got)
 	}
+	if read, err := ReadSnapshot(s.AppendSnapshot(nil)); err != nil || !slices.Equal(read.CrowdedKeys(hour-1), s.CrowdedKeys(hour-1)) {
+		t.Errorf("of a snapshot others are crowded, %v", err)
+	}
 	groups(ids[0], ledger.CrowdedGroups-1)
 	groups(ids[2], ledger.CrowdedGroups-1)
 	groups(ids[3], ledger.CrowdedGroups-1)
