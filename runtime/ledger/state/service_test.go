@@ -300,6 +300,7 @@ func TestGroupLimit(t *testing.T) {
 			t.Errorf("group %d beside the others: %v", n, err)
 		}
 	}
+	table.scratch = &roomScratch{}
 	table.useUp()
 	for _, c := range table.live {
 		if c.value != ledger.UsedUp || c.order != 0 {
