@@ -9,7 +9,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 20s
 
 # Tests and linters compile everything once, without the profiles by which builds and benchmarks are optimised.
-test reproducible release-targets race e2e-gateways lint fuzz differential evm mutants mutation bash crash retention simulate borders cost cover mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
+test reproducible release-targets race e2e-gateways lint fuzz differential evm mutants mutation bash chart crash retention simulate borders cost cover mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
 
 .PHONY: help
 help: ## this list
@@ -61,6 +61,7 @@ lint: ## gofmt, vet, golangci-lint, govulncheck where its database can be reache
 golden: ## rewrite the golden files from what the code does now; read the diff
 	$(GO) test ./cmd/bailiff/policy -run TestDiagnosticsPage -rewrite
 	$(GO) test ./cmd/bailiff/serve -run TestMetricsPage -rewrite
+	$(GO) test ./cmd/bailiff/settings -run TestChartSchema -rewrite
 	$(GO) test ./runtime/attest -run TestVectors -rewrite
 	$(GO) test ./runtime/decision -run TestAnswers -rewrite
 	$(GO) test ./runtime/hook/... -run TestDocs -rewrite
@@ -157,6 +158,10 @@ WORST ?= -total 45s
 bench-worst: build ## attack a hosted service in a control group of 1 GiB in every way that has killed one (WORST="-each 5m -floors")
 	$(GO) run ./bench/worst -service $(BIN) $(WORST)
 
+.PHONY: chart
+chart: ## hold the Helm chart to Helm's linter and the types of Kubernetes, in a module of its own
+	cd fuzz/chart && $(GO) mod tidy -diff && $(GO) vet ./... && $(GO) test -count 1 -v ./...
+
 .PHONY: crash
 crash: ## kill the service KILLS times (200) under mixed load, and hold what is left against what clients were told
 	BAILIFF_KILLS=$(KILLS) $(GO) test ./httpd/e2e -run TestKillEverything -count 1 -v -timeout 1h
@@ -220,7 +225,7 @@ record: ## run a long proof and keep a report of it in docs/runs: RUN="simulate 
 	$(GO) run ./fuzz/runs $(RUN)
 
 .PHONY: nightly
-nightly: reproducible release-targets race reload differential conform evm mutants bash crash retention simulate borders cost cover hosts mcp-conformance ## what takes too long for every change
+nightly: reproducible release-targets race reload differential conform evm mutants bash chart crash retention simulate borders cost cover hosts mcp-conformance ## what takes too long for every change
 	$(MAKE) fuzz FUZZTIME=10m
 	$(MAKE) bench bench-http bench-mcp bench-console
 	$(MAKE) bench-worst WORST="-each 5m -floors"

@@ -45,6 +45,8 @@ var onlyImporters = map[string]string{
 	"github.com/CycloneDX/cyclonedx-go":              "cmd/release",
 	"github.com/google/go-containerregistry":         "cmd/release",
 	"golang.org/x/crypto/x509roots":                  "cmd/release",
+	"helm.sh/helm":                                   "fuzz/chart",
+	"k8s.io":                                         "fuzz/chart",
 }
 
 // alsoImport names further folders that may import a heavy dependency, each for the reason behind it.
@@ -57,7 +59,7 @@ var alsoImport = map[string][]string{
 	"google.golang.org/protobuf":      {"httpd/e2e"},                                                                                                      // the same
 	"golang.org/x/time":               {"runtime/gateway"},                                                                                                // limits of log lines
 	"golang.org/x/net/idna":           {"fuzz/attacks"},                                                                                                   // spells hosts
-	"go.yaml.in/yaml":                 {"runtime/hook/setup", "fuzz/attacks", "."},                                                                        // settings files of hosts, and those on the pages
+	"go.yaml.in/yaml":                 {"runtime/hook/setup", "fuzz/attacks", "cmd/bailiff/settings", "."},                                                // settings files of hosts, those on the pages, and the chart's values
 	"gonum.org/v1/plot":               {"bench/servers"},                                                                                                  // the plots of results
 }
 
@@ -65,7 +67,8 @@ var alsoImport = map[string][]string{
 // import, by prefix. Arrows point one way: cmd → httpd → decision → {compiler, vm, ledger, attest, intent} → leaves.
 var mayImport = map[string][]string{
 	"grammar":               {},
-	"vm":                    {"vm/amount", "vm/match"},
+	"vm":                    {"vm/amount", "vm/match", "vm/wire"},
+	"vm/wire":               {"vm/amount"},
 	"vm/match":              {},
 	"vm/amount":             {},
 	"vm/form":               {"vm/amount", "vm/form", "vm/match"},

@@ -302,7 +302,7 @@ func TestTidyCatches(t *testing.T) {
 		t.Error("the planted package without a comment was not found")
 	}
 	for page, want := range map[string]string{
-		"| `vm/match` | texts | `vm` |": "| `vm/match` | texts | – |", "| `vm` | it | – |": "| `vm` | it | `vm/amount`, `vm/match`;",
+		"| `vm/match` | texts | `vm` |": "| `vm/match` | texts | – |", "| `vm` | it | – |": "| `vm` | it | `vm/amount`, `vm/match`, `vm/wire`;",
 	} {
 		if got, _ := withImports("\n" + page); !strings.HasPrefix(got, "\n"+want) {
 			t.Errorf("a planted column came out as %q", got)

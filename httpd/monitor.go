@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"strings"
 	"time"
 
 	"bailiff/runtime/metrics"
@@ -56,10 +57,30 @@ func newMonitor(routes http.Handler, log *slog.Logger) *Monitor {
 
 // Serve answers on a listener until Shutdown.
 func (m *Monitor) Serve(listener net.Listener) error {
+	if at, ok := listener.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
+		m.http.Handler = ofThisMachine(m.http.Handler)
+	}
 	if err := m.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
+}
+
+// ofThisMachine refuses requests that name another host than this machine: a page whose name leads to a loopback address (DNS
+// rebinding) would have the browser of somebody here read for it what no key protects.
+func ofThisMachine(routes http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host
+		}
+		if host != "localhost" && net.ParseIP(strings.Trim(host, "[]")) == nil {
+			http.Error(w, "the Host of the request is a name that this address does not serve; use localhost or the address itself",
+				http.StatusMisdirectedRequest)
+			return
+		}
+		routes.ServeHTTP(w, r)
+	})
 }
 
 // Shutdown finishes the requests in flight, or breaks it off when ctx ends. A profile that is being measured ends at once, and

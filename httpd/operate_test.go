@@ -67,6 +67,38 @@ func TestProfiler(t *testing.T) {
 	}
 }
 
+// TestMonitorHosts: on a loopback address no other name is answered, and on others every name.
+func TestMonitorHosts(t *testing.T) {
+	for _, address := range []string{"127.0.0.1:0", "0.0.0.0:0"} {
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		profiler := NewProfiler(slog.New(slog.DiscardHandler))
+		go profiler.Serve(listener)
+		t.Cleanup(func() { _ = profiler.Shutdown(context.Background()) })
+		port := listener.Addr().(*net.TCPAddr).Port
+		for host, want := range map[string]int{
+			"localhost": 200, "127.0.0.1": 200, "[::1]": 200, "localhost:1": 200, "[::1]:1": 200, "evil.example": 421, "evil.example:1": 421,
+			"127.0.0.1.evil.example": 421, "localhost.evil.example:1": 421,
+		} {
+			if address == "0.0.0.0:0" {
+				want = 200
+			}
+			request, _ := http.NewRequest("GET", fmt.Sprintf("http://127.0.0.1:%d/debug/pprof/cmdline", port), nil)
+			request.Host = host
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response.Body.Close()
+			if response.StatusCode != want {
+				t.Errorf("%s asked for %s: %d, want %d", address, host, response.StatusCode, want)
+			}
+		}
+	}
+}
+
 // TestServerTiming asks for the times of a decision's stages, and gets none without asking.
 func TestServerTiming(t *testing.T) {
 	w := newWorld(t)

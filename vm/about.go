@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"bailiff/vm/amount"
+	"bailiff/vm/wire"
 )
 
 // An AmountTest is a test of an amount, and the denial, hold or note that is about it. No run reads it: like spans it is part of
@@ -42,7 +43,7 @@ func (p *Program) AmountTestAt(pc uint16) *AmountTest {
 
 // appendTests appends which test each answer is about; the code says the rest.
 func (p *Program) appendTests(b []byte) []byte {
-	b = appendCount(b, len(p.tests))
+	b = wire.AppendCount(b, len(p.tests))
 	for i := range p.tests {
 		b = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(b, p.tests[i].Answer), p.tests[i].PC)
 	}
@@ -51,7 +52,7 @@ func (p *Program) appendTests(b []byte) []byte {
 
 // amountTests reads what appendTests appends.
 func (r *reader) amountTests(p *Program) {
-	p.tests = rows(r, 4, func(r *reader) AmountTest { return AmountTest{Answer: r.uint16(), PC: r.uint16()} })
+	p.tests = wire.Rows(r, 4, func(r *reader) AmountTest { return AmountTest{Answer: r.Uint16(), PC: r.Uint16()} })
 }
 
 // findTests verifies what a debug section says of tests of amounts, and takes what the code says of them.

@@ -5,7 +5,11 @@ import (
 	"math"
 
 	"bailiff/vm/match"
+	"bailiff/vm/wire"
 )
+
+// A reader takes the encoding of a program apart.
+type reader struct{ wire.Reader }
 
 // magic begins every program, debugMagic its debug section.
 const (
@@ -42,32 +46,32 @@ func (p *Program) Canonical() []byte { return p.canonical }
 func (p *Program) appendCanonical(b []byte) []byte {
 	b = append(b, magic...)
 	b = append(b, MachineVersion)
-	b = appendText(b, p.policy)
-	b = appendCount(b, len(p.fields))
+	b = wire.AppendText(b, p.policy)
+	b = wire.AppendCount(b, len(p.fields))
 	for _, name := range p.fields {
-		b = appendText(b, name)
+		b = wire.AppendText(b, name)
 	}
-	b = appendCount(b, len(p.rules))
+	b = wire.AppendCount(b, len(p.rules))
 	for _, r := range p.rules {
-		b = appendText(appendText(appendText(b, r.Name), r.Code), r.Message)
+		b = wire.AppendText(wire.AppendText(wire.AppendText(b, r.Name), r.Code), r.Message)
 	}
-	b = appendCount(b, len(p.constants))
+	b = wire.AppendCount(b, len(p.constants))
 	for i := range p.constants {
 		b = appendConstant(b, &p.constants[i])
 	}
-	b = appendCount(b, len(p.tables))
+	b = wire.AppendCount(b, len(p.tables))
 	for i := range p.tables {
 		b = appendTable(b, &p.tables[i])
 	}
-	b = appendCount(b, len(p.counters))
+	b = wire.AppendCount(b, len(p.counters))
 	for i := range p.counters {
 		b = appendCounter(b, &p.counters[i])
 	}
-	b = appendCount(b, len(p.tokens))
+	b = wire.AppendCount(b, len(p.tokens))
 	for i := range p.tokens {
 		b = appendToken(b, &p.tokens[i])
 	}
-	b = appendCount(b, len(p.code))
+	b = wire.AppendCount(b, len(p.code))
 	for _, in := range p.code {
 		b = appendInstruction(b, in)
 	}
@@ -75,21 +79,21 @@ func (p *Program) appendCanonical(b []byte) []byte {
 }
 
 func appendTable(b []byte, t *match.Table) []byte {
-	b = appendCount(b, len(t.Cases))
+	b = wire.AppendCount(b, len(t.Cases))
 	for _, c := range t.Cases {
-		b = binary.BigEndian.AppendUint16(appendFlagged(b, c.Text, c.Prefix), c.Target)
+		b = binary.BigEndian.AppendUint16(wire.AppendFlagged(b, c.Text, c.Prefix), c.Target)
 	}
 	return b
 }
 
 func appendCounter(b []byte, c *Counter) []byte {
-	b = append(appendText(appendText(b, c.Name), c.Unit), byte(c.Op))
+	b = append(wire.AppendText(wire.AppendText(b, c.Name), c.Unit), byte(c.Op))
 	b = binary.BigEndian.AppendUint16(b, c.Rule)
-	b = append(appendAmount(b, c.Limit), c.Decimals, byte(c.Window))
+	b = append(wire.AppendAmount(b, c.Limit), c.Decimals, byte(c.Window))
 	b = binary.BigEndian.AppendUint16(b, c.Amount)
 	b = binary.BigEndian.AppendUint16(b, c.Group)
-	b = binary.BigEndian.AppendUint16(appendText(b, c.GroupName), c.Subgroup)
-	return appendText(b, c.SubgroupName)
+	b = binary.BigEndian.AppendUint16(wire.AppendText(b, c.GroupName), c.Subgroup)
+	return wire.AppendText(b, c.SubgroupName)
 }
 
 func appendInstruction(b []byte, in Instruction) []byte {
@@ -100,53 +104,53 @@ func appendInstruction(b []byte, in Instruction) []byte {
 }
 
 func (r *reader) program() *Program {
-	if string(r.take(len(magic))) != magic {
-		r.failf("it is not a program")
+	if string(r.Take(len(magic))) != magic {
+		r.Failf("it is not a program")
 	}
-	if v := r.byte(); v != MachineVersion {
-		r.failf("the program is for machine version %d, and this is %d; compile the policy again", v, MachineVersion)
+	if v := r.Byte(); v != MachineVersion {
+		r.Failf("the program is for machine version %d, and this is %d; compile the policy again", v, MachineVersion)
 	}
-	p := &Program{policy: r.text()}
-	p.fields = rows(r, 1, (*reader).text)
-	p.rules = rows(r, 3, func(r *reader) Rule { return Rule{Name: r.text(), Code: r.text(), Message: r.text()} })
-	p.constants = rows(r, 2, (*reader).constant)
-	p.tables = rows(r, 1, (*reader).table)
-	p.counters = rows(r, 47, (*reader).counter)
-	p.tokens = rows(r, 3, (*reader).token)
-	p.code = rows(r, 8, (*reader).instruction)
+	p := &Program{policy: r.Text()}
+	p.fields = wire.Rows(r, 1, (*reader).Text)
+	p.rules = wire.Rows(r, 3, func(r *reader) Rule { return Rule{Name: r.Text(), Code: r.Text(), Message: r.Text()} })
+	p.constants = wire.Rows(r, 2, (*reader).constant)
+	p.tables = wire.Rows(r, 1, (*reader).table)
+	p.counters = wire.Rows(r, 47, (*reader).counter)
+	p.tokens = wire.Rows(r, 3, (*reader).token)
+	p.code = wire.Rows(r, 8, (*reader).instruction)
 	return p
 }
 
 func (r *reader) table() (t match.Table) {
-	t.Cases = rows(r, 3, func(r *reader) (c match.Case) {
-		c.Text, c.Prefix = r.flagged()
-		c.Target = r.uint16()
+	t.Cases = wire.Rows(r, 3, func(r *reader) (c match.Case) {
+		c.Text, c.Prefix = r.Flagged()
+		c.Target = r.Uint16()
 		return c
 	})
 	return t
 }
 
 func (r *reader) counter() (c Counter) {
-	c.Name, c.Unit, c.Op = r.text(), r.text(), CounterOp(r.byte())
-	c.Rule, c.Limit, c.Decimals = r.uint16(), r.amount(), r.byte()
-	c.Window = Window(r.byte())
-	c.Amount, c.Group = r.uint16(), r.uint16()
-	c.GroupName, c.Subgroup = r.text(), r.uint16()
-	c.SubgroupName = r.text()
+	c.Name, c.Unit, c.Op = r.Text(), r.Text(), CounterOp(r.Byte())
+	c.Rule, c.Limit, c.Decimals = r.Uint16(), r.Amount(), r.Byte()
+	c.Window = Window(r.Byte())
+	c.Amount, c.Group = r.Uint16(), r.Uint16()
+	c.GroupName, c.Subgroup = r.Text(), r.Uint16()
+	c.SubgroupName = r.Text()
 	return c
 }
 
 func (r *reader) instruction() Instruction {
-	return Instruction{Op: Op(r.byte()), A: r.byte(), B: r.uint16(), C: r.uint16(), D: r.uint16()}
+	return Instruction{Op: Op(r.Byte()), A: r.Byte(), B: r.Uint16(), C: r.Uint16(), D: r.Uint16()}
 }
 
 // debug reads the debug section for n instructions.
 func (r *reader) debug(n int) []Span {
-	if string(r.take(len(debugMagic))) != debugMagic {
-		r.failf("the bytes after the program are not a debug section")
+	if string(r.Take(len(debugMagic))) != debugMagic {
+		r.Failf("the bytes after the program are not a debug section")
 	}
-	if r.err != nil || n == 0 || 3*n > len(r.rest) {
-		r.failf("the debug section is cut off")
+	if r.Err() != nil || n == 0 || 3*n > r.Left() {
+		r.Failf("the debug section is cut off")
 		return nil
 	}
 	spans := make([]Span, n)
@@ -161,9 +165,9 @@ func (r *reader) debug(n int) []Span {
 
 // offset reads a difference to an offset.
 func (r *reader) offset(from int32) int32 {
-	v := r.varint()
+	v := r.Varint()
 	if v < -math.MaxUint32 || v > math.MaxUint32 || int64(from)+v != int64(int32(int64(from)+v)) {
-		r.failf("an offset does not fit into 32 bits")
+		r.Failf("an offset does not fit into 32 bits")
 		return 0
 	}
 	return int32(int64(from) + v)

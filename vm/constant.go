@@ -11,6 +11,7 @@ import (
 
 	"bailiff/vm/amount"
 	"bailiff/vm/match"
+	"bailiff/vm/wire"
 )
 
 // constantKind says what a constant is. The numbers are part of the encoding.
@@ -45,8 +46,8 @@ var constantSpecs = [constantKindCount]constantSpec{
 	patternConstant: {
 		name:     "pattern",
 		validate: (*constant).validatePattern,
-		append:   func(b []byte, c *constant) []byte { return appendFlagged(b, c.text, c.whole) },
-		read:     func(r *reader, c *constant) { c.text, c.whole = r.flagged() },
+		append:   func(b []byte, c *constant) []byte { return wire.AppendFlagged(b, c.text, c.whole) },
+		read:     func(r *reader, c *constant) { c.text, c.whole = r.Flagged() },
 		assembly: (*constant).patternAssembly,
 		assemble: func(a *assembler, c *constant) { c.whole = a.peek("whole"); c.text = a.quoted() },
 		words:    (*constant).patternWords,
@@ -55,9 +56,9 @@ var constantSpecs = [constantKindCount]constantSpec{
 		name:     "amount",
 		validate: (*constant).validateAmount,
 		append: func(b []byte, c *constant) []byte {
-			return appendText(appendAmount(append(b, c.decimals), c.amount), c.text)
+			return wire.AppendText(wire.AppendAmount(append(b, c.decimals), c.amount), c.text)
 		},
-		read:     func(r *reader, c *constant) { c.decimals, c.amount, c.text = r.byte(), r.amount(), r.text() },
+		read:     func(r *reader, c *constant) { c.decimals, c.amount, c.text = r.Byte(), r.Amount(), r.Text() },
 		assembly: func(c *constant) string { return fmt.Sprintf(" %s decimals %d %q", c.amount, c.decimals, c.text) },
 		assemble: (*assembler).scaled,
 		words:    func(c *constant) string { return strings.TrimRight(c.amount.Format(c.decimals)+" "+c.text, " ") },
@@ -66,7 +67,7 @@ var constantSpecs = [constantKindCount]constantSpec{
 		name:     "globs",
 		validate: (*constant).validateGlobs,
 		append:   func(b []byte, c *constant) []byte { return appendSet(append(b, byte(c.style)), c) },
-		read:     func(r *reader, c *constant) { c.style = match.GlobStyle(r.byte()); r.set(c) },
+		read:     func(r *reader, c *constant) { c.style = match.GlobStyle(r.Byte()); r.set(c) },
 		assembly: func(c *constant) string { return " " + c.style.String() + c.setAssembly() },
 		assemble: (*assembler).globs,
 		words:    func(c *constant) string { return c.style.String() + " " + c.setWords() },
@@ -196,16 +197,16 @@ func appendConstant(b []byte, c *constant) []byte {
 }
 
 func appendSet(b []byte, c *constant) []byte {
-	b = appendCount(b, len(c.entries))
+	b = wire.AppendCount(b, len(c.entries))
 	for _, e := range c.entries {
-		b = appendFlagged(b, e.Text, e.Fold)
+		b = wire.AppendFlagged(b, e.Text, e.Fold)
 	}
 	return b
 }
 
 func (r *reader) constant() (c constant) {
-	if c.kind = constantKind(r.byte()); c.kind == 0 || c.kind >= constantKindCount {
-		r.failf("%d is not a kind of constant", c.kind)
+	if c.kind = constantKind(r.Byte()); c.kind == 0 || c.kind >= constantKindCount {
+		r.Failf("%d is not a kind of constant", c.kind)
 		return c
 	}
 	constantSpecs[c.kind].read(r, &c)
@@ -213,8 +214,8 @@ func (r *reader) constant() (c constant) {
 }
 
 func (r *reader) set(c *constant) {
-	c.entries = rows(r, 1, func(r *reader) (e match.Entry) {
-		e.Text, e.Fold = r.flagged()
+	c.entries = wire.Rows(r, 1, func(r *reader) (e match.Entry) {
+		e.Text, e.Fold = r.Flagged()
 		return e
 	})
 }

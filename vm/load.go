@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"bailiff/vm/match"
+	"bailiff/vm/wire"
 )
 
 // load verifies a program and derives what running it needs. Every way to a Program ends here.
@@ -75,18 +76,18 @@ func Decode(data []byte) (*Program, error) {
 	if len(data) > 2*MaxBytes {
 		return nil, fmt.Errorf("vm: a program of %d bytes: at most %d", len(data), 2*MaxBytes)
 	}
-	r := &reader{rest: data}
+	r := &reader{wire.NewReader(data, maxText)}
 	p := r.program()
-	if r.err == nil && len(r.rest) > 0 {
+	if r.Err() == nil && r.Left() > 0 {
 		p.debug = r.debug(len(p.code))
 		r.words(p)
 		r.amountTests(p)
 	}
-	if r.err == nil && len(r.rest) > 0 {
-		r.failf("%d bytes follow the program", len(r.rest))
+	if r.Err() == nil && r.Left() > 0 {
+		r.Failf("%d bytes follow the program", r.Left())
 	}
-	if r.err != nil {
-		return nil, fmt.Errorf("vm: byte %d: %w", len(data)-len(r.rest), r.err)
+	if r.Err() != nil {
+		return nil, fmt.Errorf("vm: byte %d: %w", len(data)-r.Left(), r.Err())
 	}
 	if err := p.load(); err != nil {
 		return nil, err

@@ -109,17 +109,18 @@ func (l *WordList) memory() int {
 	return bytes
 }
 
-// memory returns the bytes of all routes. They share the steps that they can.
+// memory returns the bytes of all routes. They share what they can: steps, and the guards in front of tests.
 func (a *actions) memory() int {
-	bytes := a.cases.Memory() + match.SliceBytes(a.routes) + a.any.memory(nil)
+	bytes := a.cases.Memory() + match.SliceBytes(a.routes) + a.any.memory(nil, map[*guard]bool{})
+	guards := map[*guard]bool{}
 	for i := range a.routes {
-		bytes += a.routes[i].memory(a.any.steps)
+		bytes += a.routes[i].memory(a.any.steps, guards)
 	}
 	return bytes
 }
 
-// memory returns the bytes of a route, without those of steps that it shares.
-func (r *route) memory(shared []step) int {
+// memory returns the bytes of a route, without those of steps that it shares and of guards that are counted already.
+func (r *route) memory(shared []step, counted map[*guard]bool) int {
 	bytes := match.SliceBytes(r.reads)
 	if len(shared) > 0 && &r.steps[0] == &shared[0] {
 		return bytes
@@ -129,6 +130,10 @@ func (r *route) memory(shared []step) int {
 		s := &r.steps[i]
 		if t := s.table; t != nil {
 			bytes += int(unsafe.Sizeof(*t)) + match.SliceBytes(t.Cases)
+		}
+		if g := s.guard; g != nil && !counted[g] {
+			counted[g] = true
+			bytes += int(unsafe.Sizeof(*g)) + match.SliceBytes(g.others) + g.Memory()
 		}
 	}
 	return bytes

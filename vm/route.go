@@ -33,16 +33,21 @@ type router struct {
 	reached  []bool
 	at       []uint16
 	steps    []step
+	inGuard  []bool // what a guard in front of an earlier test was tried for
+	// Of all routes: the guards, by their tests.
+	guards map[string]*guard
+	key    []byte
 }
 
 func newRouter(p *Program) *router {
 	n := len(p.code)
-	return &router{p: p, reached: make([]bool, n), at: make([]uint16, n), steps: make([]step, 0, n)}
+	return &router{p: p, reached: make([]bool, n), at: make([]uint16, n), steps: make([]step, 0, n), inGuard: make([]bool, n), guards: map[string]*guard{}}
 }
 
 // route lays out the route for outcomes.
 func (r *router) route(outcomes []uint16) route {
 	clear(r.reached)
+	clear(r.inGuard)
 	r.outcomes = outcomes
 	reads := make(SlotSet, (len(r.p.fields)+63)/64)
 	reads.add(r.p.actionSlot)
@@ -53,6 +58,9 @@ func (r *router) route(outcomes []uint16) route {
 			continue
 		}
 		r.at[pc] = uint16(len(r.steps))
+		if s, ok := r.guardStep(pc); ok {
+			r.steps = append(r.steps, s)
+		}
 		r.steps = append(r.steps, r.step(pc))
 		r.p.addReads(reads, in)
 	}
@@ -161,6 +169,10 @@ func (s *step) link(steps []step, at []uint16) {
 		}
 	}
 	s.yes, s.no = &steps[at[s.D]], &steps[at[s.next]]
+	if s.Op == opGuard {
+		s.no = &steps[at[s.next]+1] // the test itself
+		return
+	}
 	if specs[s.Op].tests() && s.A&bitUnless != 0 {
 		s.yes, s.no = s.no, s.yes
 	}

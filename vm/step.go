@@ -14,9 +14,10 @@ type step struct {
 	table       *switchTable   // of a switch; its targets are steps of the route
 	counter     *Counter       // of a reservation
 	limit       *amount.Amount // of an amount: what the next step holds it against, if it does
-	Instruction                // D is an instruction of the program, as is
-	next        uint16         // the one behind it
-	pc          uint16         // where the instruction is in the program
+	guard       *guard
+	Instruction        // D is an instruction of the program, as is
+	next        uint16 // the one behind it
+	pc          uint16 // where the instruction is in the program
 }
 
 // after returns where a test goes on.

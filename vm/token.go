@@ -8,6 +8,7 @@ import (
 
 	"bailiff/vm/amount"
 	"bailiff/vm/match"
+	"bailiff/vm/wire"
 )
 
 // checkTokens sees to it that a symbol, and a contract on a chain, name one token only.
@@ -125,16 +126,16 @@ func (a *assembler) token() Token {
 }
 
 func appendToken(b []byte, t *Token) []byte {
-	b = append(appendText(b, t.Symbol), t.Decimals)
-	b = appendCount(b, len(t.Pins))
+	b = append(wire.AppendText(b, t.Symbol), t.Decimals)
+	b = wire.AppendCount(b, len(t.Pins))
 	for _, pin := range t.Pins {
-		b = appendText(appendText(b, pin.Chain), pin.Address)
+		b = wire.AppendText(wire.AppendText(b, pin.Chain), pin.Address)
 	}
 	return b
 }
 
 func (r *reader) token() Token {
-	return Token{Symbol: r.text(), Decimals: r.byte(), Pins: rows(r, 2, func(r *reader) Pin {
-		return Pin{Chain: r.text(), Address: r.text()}
+	return Token{Symbol: r.Text(), Decimals: r.Byte(), Pins: wire.Rows(r, 2, func(r *reader) Pin {
+		return Pin{Chain: r.Text(), Address: r.Text()}
 	})}
 }

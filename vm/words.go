@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"bailiff/vm/match"
+	"bailiff/vm/wire"
 )
 
 // Words returns the list of the policy that the denial or hold at pc is about, nil where it is about none. The caller must not
@@ -166,23 +167,23 @@ func holdsBy(form string, op Op, style match.GlobStyle, value string) bool {
 
 // appendWords appends the lists and where they belong.
 func (p *Program) appendWords(b []byte) []byte {
-	b = appendCount(b, len(p.lists))
+	b = wire.AppendCount(b, len(p.lists))
 	for i := range p.lists {
 		l := &p.lists[i]
-		b = append(b, flagByte(l.Allows))
-		b = appendCount(appendCount(b, l.Count), len(l.Texts))
+		b = append(b, wire.Bit(l.Allows))
+		b = wire.AppendCount(wire.AppendCount(b, l.Count), len(l.Texts))
 		for i, text := range l.Texts {
 			if l.Allows {
-				b = appendText(b, text)
+				b = wire.AppendText(b, text)
 				continue
 			}
-			b = appendFlagged(b, text, l.Forms[i] != text)
+			b = wire.AppendFlagged(b, text, l.Forms[i] != text)
 			if l.Forms[i] != text {
-				b = appendText(b, l.Forms[i])
+				b = wire.AppendText(b, l.Forms[i])
 			}
 		}
 	}
-	b = appendCount(b, len(p.listed))
+	b = wire.AppendCount(b, len(p.listed))
 	for _, at := range p.listed {
 		b = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(b, at.pc), at.list)
 	}
@@ -191,27 +192,27 @@ func (p *Program) appendWords(b []byte) []byte {
 
 // words reads the lists and where they belong.
 func (r *reader) words(p *Program) {
-	p.lists = rows(r, 3, (*reader).wordList)
-	p.listed = rows(r, 4, func(r *reader) wordsAt { return wordsAt{r.uint16(), r.uint16()} })
+	p.lists = wire.Rows(r, 3, (*reader).wordList)
+	p.listed = wire.Rows(r, 4, func(r *reader) wordsAt { return wordsAt{r.Uint16(), r.Uint16()} })
 }
 
 func (r *reader) wordList() (l WordList) {
-	kind, count := r.byte(), r.uvarint()
+	kind, count := r.Byte(), r.Uvarint()
 	if kind > 1 || count > MaxWords {
-		r.failf("%d is not a kind of list, or %d words are more than %d", kind, count, MaxWords)
+		r.Failf("%d is not a kind of list, or %d words are more than %d", kind, count, MaxWords)
 		return l
 	}
 	l.Allows, l.Count = kind == 1, int(count)
 	if l.Allows {
-		l.Texts = rows(r, 1, (*reader).text)
+		l.Texts = wire.Rows(r, 1, (*reader).Text)
 		return l
 	}
-	for n := r.count(1); n > 0 && r.err == nil; n-- {
-		text, apart := r.flagged()
+	for n := r.Count(1); n > 0 && r.Err() == nil; n-- {
+		text, apart := r.Flagged()
 		form := text
 		if apart {
-			if form = r.text(); form == text {
-				r.failf("the form of a word occurs twice")
+			if form = r.Text(); form == text {
+				r.Failf("the form of a word occurs twice")
 			}
 		}
 		l.Texts, l.Forms = append(l.Texts, text), append(l.Forms, form)

@@ -43,6 +43,7 @@ var unrunnable = map[string]string{
 	"operating bailiff events export 3f1e":                 "names an attestation by its id; cmd/bailiff/client exports one",
 	"operating systemctl stop bailiff\nbailiff operator":   "takes an operator's key that is lost; rotate.txtar does it",
 	"operating bailiff restore /backup/bailiff-2026-11-23": "is for a new machine; cmd/bailiff/backup restores there",
+	"operating helm install":                               "needs a cluster; fuzz/chart renders the chart, and TestChartProbes asks what its probes ask",
 	"operating bailiff clock accept":                       "needs a clock that jumped, which clock.txtar has",
 	"operating bailiff events read /archive":               "reads files that retention has written over days; retention.txtar has some",
 	"operating bailiff bench":                              "takes half a minute, and compares with a run after a change; cmd/bailiff/bench has both",

@@ -79,10 +79,13 @@ func filesOf(dir, source, name string) (files []file, err error) {
 			return err
 		}
 		f := file{name: path.Join(name, filepath.ToSlash(below)), mode: 0o644}
+		info, err := os.Stat(at) // a link to a file of the project is archived as that file
 		switch {
+		case err != nil:
+			return err
 		case entry.IsDir():
 			f.name, f.mode = f.name+"/", 0o755
-		case entry.Type().IsRegular():
+		case info.Mode().IsRegular():
 			if f.content, err = os.ReadFile(at); err != nil {
 				return err
 			}

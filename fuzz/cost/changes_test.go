@@ -22,6 +22,19 @@ var changes = []change{
 		}, vm.Tool, vm.MCP))
 	}
 `},
+			{"compiler/testdata/golden/planted", "", `policy
+version: 2.4.0
+## tool_calls
+allowed: bash
+## execution_limits
+max_tool_calls_per_day: 1
+----
+
+decide
+{"action":"bash"}
+{"action":"bash"}
+----
+`},
 			{"docs/specification.md", "2. `## execution_limits`: `max_tool_calls_per_task` and `max_tool_calls_per_hour` count", "   `max_tool_calls_per_day` does so by the day.\n"},
 			{"fuzz/gen/policy_limits.go", `b.maybeCount(s, "max_tool_calls_per_hour")`, `	if b.from(2, 4) {
 		b.maybeCount(s, "max_tool_calls_per_day")
@@ -83,6 +96,18 @@ func (p *Planted) Judge(e *frame.Emitter) {
 	e.Place(next)
 }
 `},
+			{"compiler/testdata/golden/planted", "", `policy
+version: 2.4.0
+## tool_calls
+allowed: bash, deploy
+## planted
+blocked_actions: deploy
+----
+
+decide
+{"action":"deploy"}
+----
+`},
 			{"fuzz/gen/policy.go", "{1, 0, 3, (*builder).addExecutionLimits},", "\t{2, 4, 3, func(b *builder) { b.section(\"planted\").list(\"blocked_actions\", b.r.Some(3, toolActions...)) }},\n"},
 			{"fuzz/oracle/oracle.go", "evm, tools, mcp, custom, soft, execution *section", "\tplanted *section\n"},
 			{"fuzz/oracle/oracle.go", `"database": &p.database,`, "\t\t\"planted\": &p.planted,\n"},
@@ -94,7 +119,7 @@ func (p *Planted) Judge(e *frame.Emitter) {
 		tests: []string{"test ./grammar ./compiler/... ./fuzz/oracle ./fuzz/gen", "test . -skip ^TestPackagesAreSmall$", "test ./fuzz/differential -run TestDifferential -pairs 200000"},
 	},
 	{
-		name: "an event of the ledger", production: 8,
+		name: "an event of the ledger", production: 8, documents: 1,
 		edits: []edit{
 			{"runtime/ledger/kind.go", "PinsChanged       Kind = 32", "\tKeyPlanted        Kind = 46\n"},
 			{"runtime/ledger/kind.go", `PinsChanged:       {event: "mcp.pins"},`, "\tKeyPlanted:        {event: \"key.planted\"},\n"},
@@ -142,6 +167,8 @@ func (s *State) PlantKey(id ledger.ID, n uint64, at int64, r *Record) error {
 
 func (s *State) applyPlanted(*keyState, uint64, *Record) error { return nil }
 `},
+			{"runtime/ledger/state/record_test.go", "epoch:      func(g source, r *Record)", "\tseeds: func(g source, r *Record) { r.Seeds = g.Uint64N(300) },\n"},
+			{"docs/upgrading.md", "| 45 | `webhook.changed`, with a format |", "| 46 | `key.planted` | a key is planted |\n"},
 			{"runtime/eventjson/eventjson.go", "Pins   []Pin  `json:\"pins,omitempty\"`", "\n\tSeeds uint64 `json:\"seeds,omitempty\"`\n"},
 			{"runtime/eventjson/eventjson.go", `view.HoldStatus = "EXPIRED"`, "\tcase ledger.KeyPlanted:\n\t\tview.Seeds = e.Seeds\n"},
 		},

@@ -77,7 +77,7 @@ func (c change) places() (production, documents, fuzz int) {
 	seen := map[string]bool{}
 	for _, e := range c.edits {
 		switch {
-		case seen[e.path]:
+		case seen[e.path], strings.Contains(e.path, "/testdata/"), strings.HasSuffix(e.path, "_test.go"):
 		case strings.HasPrefix(e.path, "fuzz/"):
 			fuzz++
 		case strings.HasPrefix(e.path, "docs/"):

@@ -192,17 +192,18 @@ func (c *Checked) Submit(p *ledger.Plan) ledger.Ticket {
 		c.checks.Reached["refused after failure"]++
 		return c.relay(ticket, p, 0)
 	}
+	changed := c.model.changed(p.Key)
+	want, e := c.decide(p, true)
 	ticket := c.Ledger.Submit(p)
 	if ticket.Outcome().Result == ledger.Unknown && c.Ledger.Health() != nil { // it has failed this moment
+		if e != nil {
+			c.model.log = c.model.log[:len(c.model.log)-1]
+		}
 		c.checks.Reached["refused after failure"]++
 		return c.relay(ticket, p, 0)
 	}
-	want, e := c.model.decide(p, ticket.Outcome().Result == ledger.Replayed)
-	changed := c.model.changed(p.Key)
-	if e != nil {
-		c.model.log = append(c.model.log, *e)
-		want.LSN = uint64(len(c.model.log))
-		c.plans[p.ID] = want.LSN
+	if want.Result == ledger.Replayed && ticket.Outcome().Result != ledger.Replayed {
+		want, e = c.decide(p, false)
 	}
 	if diff := cmp.Diff(want, ticket.Outcome()); diff != "" {
 		_ = c.violate("outcome (-model +ledger):\n%s", diff)
@@ -215,6 +216,17 @@ func (c *Checked) Submit(p *ledger.Plan) ledger.Ticket {
 		return c.relay(ticket, p, changed)
 	}
 	return c.relay(ticket, p, int(want.LSN))
+}
+
+// decide has the model decide a plan and record it. It repeats an earlier decision where that is open, if repeat is set.
+func (c *Checked) decide(p *ledger.Plan, repeat bool) (ledger.Outcome, *entry) {
+	want, e := c.model.decide(p, repeat)
+	if e != nil {
+		c.model.log = append(c.model.log, *e)
+		want.LSN = uint64(len(c.model.log))
+		c.plans[p.ID] = want.LSN
+	}
+	return want, e
 }
 
 // changed returns the record that has changed a key last, in a way that a refusal rests on.

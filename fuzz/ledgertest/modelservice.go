@@ -187,9 +187,14 @@ func (h *history) halt(arg uint32) error {
 // rotate replaces the operator's key, seldom one that is not the operator's, and lets the key that was replaced try it again.
 func (h *history) rotate(arg uint32) error {
 	before := h.l.model.operators()
-	q := &ledger.Rotation{From: [32]byte{1}, To: [32]byte{3 + byte(len(before.Keys))}, At: max(h.at, 1)}
-	if n := len(before.Keys); n > 0 && arg%4 != 0 {
+	first := [32]byte{1}
+	q := &ledger.Rotation{From: first, At: max(h.at, 1)}
+	if n := len(before.Keys); n > 0 {
 		q.From = before.Keys[n-1]
+	}
+	q.To = [32]byte{max(q.From[0], 2) + 1} // 2 comes below
+	if arg%4 == 0 {
+		q.From = first
 	}
 	if arg>>2%2 == 0 {
 		q.Signed = &ledger.HaltStatement{Serial: uint64(1 + arg>>3%8), At: 1}

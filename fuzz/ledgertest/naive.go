@@ -225,9 +225,9 @@ func (n *naive) usage(key ledger.ID, now int64) (count uint64) {
 	return count
 }
 
-// decide returns what a plan must come to, and the entry that must be recorded, if one must. Where it may repeat an earlier decision
-// or not, it does as the ledger did.
-func (n *naive) decide(p *ledger.Plan, repeated bool) (ledger.Outcome, *entry) {
+// decide returns what a plan must come to, and the entry that must be recorded, if one must. Where it is open whether an earlier decision
+// is repeated, repeat says so.
+func (n *naive) decide(p *ledger.Plan, repeat bool) (ledger.Outcome, *entry) {
 	out := ledger.Outcome{Reservation: -1}
 	key, now, ok := n.key(p.Key)
 	if !ok || key.Revoked != 0 {
@@ -244,7 +244,7 @@ func (n *naive) decide(p *ledger.Plan, repeated bool) (ledger.Outcome, *entry) {
 		out.Result = ledger.Stale
 		return out, nil
 	}
-	if lsn, open := n.replayed(p); lsn > 0 && (repeated || !open) {
+	if lsn, open := n.replayed(p); lsn > 0 && (repeat || !open) {
 		out.Result, out.LSN = ledger.Replayed, lsn
 		return out, nil
 	}

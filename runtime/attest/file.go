@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"bailiff/runtime/atomicfile"
 )
@@ -13,7 +14,18 @@ import (
 // maxKeyFileBytes bounds how much of a key file is read; a pair of keys takes about 300 bytes.
 const maxKeyFileBytes = 64 << 10
 
-// readPrivate reads a file that only its owner may read. A file that is open to others is refused, since
+// Private reports whether a file with a private key is closed to all but its owner. A file of root's may also be readable by its
+// group, for processes that are not root: so an orchestrator hands out secrets to a process whose user owns no files.
+func Private(info fs.FileInfo) bool { return private(info, os.Geteuid()) }
+
+// private is [Private] for a process of a user.
+func private(info fs.FileInfo, user int) bool {
+	of, known := info.Sys().(*syscall.Stat_t)
+	handedOut := known && of.Uid == 0 && user != 0
+	return info.Mode().Perm()&0o077 == 0 || handedOut && info.Mode().Perm()&0o037 == 0
+}
+
+// readPrivate reads a file with a private key. A file that is open to others ([Private]) is refused, since
 // its keys have to be taken as known. Permissions are those of the opened file, not of a path.
 func readPrivate(path string) ([]byte, error) {
 	file, err := os.Open(path)
@@ -27,7 +39,7 @@ func readPrivate(path string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", errKeyFile, err)
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%w: %s is not a regular file", errKeyFile, path)
-	case info.Mode().Perm()&0o077 != 0:
+	case !Private(info):
 		return nil, fmt.Errorf("%w: %s has mode %04o, open to others than its owner; run chmod 600 %s",
 			errKeyFile, path, info.Mode().Perm(), path)
 	case info.Size() > maxKeyFileBytes:

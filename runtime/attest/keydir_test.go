@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -143,6 +144,30 @@ func TestKeyFilesRefused(t *testing.T) {
 	}
 	if _, err := Load(filepath.Join(t.TempDir(), "none.pem")); !errors.Is(err, fs.ErrNotExist) || !errors.Is(err, errKeyFile) {
 		t.Errorf("a missing named file: got %v", err)
+	}
+}
+
+// A statFile is what a file system says of a file.
+type statFile struct {
+	fs.FileInfo
+	mode fs.FileMode
+	user uint32
+}
+
+func (f statFile) Mode() fs.FileMode { return f.mode }
+func (f statFile) Sys() any          { return &syscall.Stat_t{Uid: f.user} }
+
+// TestPrivate: a file of root's that its group can read is private to other users alone, and nothing else is let through.
+func TestPrivate(t *testing.T) {
+	for mode := range fs.FileMode(0o1000) {
+		for _, owner := range []uint32{0, 65532} {
+			for _, user := range []int{0, 65532} {
+				want := mode == mode&0o700 || mode == mode&0o740 && owner == 0 && user != 0
+				if got := private(statFile{mode: mode, user: owner}, user); got != want {
+					t.Errorf("mode %04o of user %d, read by %d: %v", mode, owner, user, got)
+				}
+			}
+		}
 	}
 }
 

@@ -23,6 +23,8 @@
 //     instruction tells apart share a class. Word boundaries and ends of lines are known one rune late, so a
 //     state keeps the instructions that wait for it. Expressions that need many states or classes are left to package regexp,
 //     and the bound on a program's cost is higher.
+//   - Several tests of one text that follow each other: a [Guard] tells most texts for which none of them holds, by the last bytes
+//     of all their entries or by one bigram filter.
 //   - The cases of a switch are looked at in turn while they are few, by their first eight bytes; else by binary search.
 //
 // Each of these saves at least a twentieth of the time of some intent under the ten rules of bench/peers, under the policy of all
@@ -31,9 +33,7 @@
 // the tables are then several times smaller.
 //
 // Not kept, since they saved less: a hash table for the cases of a switch, asking the rare bytes before the other filters are
-// called, and comparing the last byte of a path pattern first. A filter in front of tests that follow each other, tests of values
-// in the place of tests of kinds, and leaving out tests of kinds that others decide were removed by the same rule, which was a
-// mistake: together they saved the ten rules a quarter of their time (bench/RESULTS.md).
+// called, and comparing the last byte of a path pattern first.
 //
 // [Set.Cost] and [Pattern.Cost] bound the time of a test, and Memory the bytes; a program adds them up.
 package match

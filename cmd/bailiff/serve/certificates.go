@@ -9,6 +9,7 @@ import (
 	"time"
 
 	cmdsettings "bailiff/cmd/bailiff/settings"
+	"bailiff/runtime/attest"
 )
 
 // expiresSoon is how long before the end of a certificate the log and doctor warn of it.
@@ -70,7 +71,7 @@ func ReadPairs(s *cmdsettings.Settings) (pairs []pair, faults []error) {
 
 // readPair reads a certificate and its private key, which have to belong together. The API speaks HTTP/1.1 alone.
 func readPair(certFile, keyFile string) (*tls.Config, error) {
-	if info, err := os.Stat(keyFile); err == nil && info.Mode().Perm()&0o077 != 0 {
+	if info, err := os.Stat(keyFile); err == nil && !attest.Private(info) {
 		return nil, fmt.Errorf("%s has mode %04o, open to others than its owner; run chmod 600 %s", keyFile, info.Mode().Perm(), keyFile)
 	}
 	certificate, err := tls.LoadX509KeyPair(certFile, keyFile)
