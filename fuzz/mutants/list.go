@@ -108,7 +108,7 @@ var controls = []Mutant{
 	{"require_shim asks for an agent", "compiler/gates.go", `e.Exactly("shim")`, `e.Exactly("agent")`},
 	{"approvals of mcp are forgotten", "compiler/gates.go", "steps = append(steps, c.step(func() { sections.EmitMCPApproval(e) }))", ""},
 	{"email.require_approval holds every tool", fileEmail,
-		"e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.Exactly(slot.EmailAction), next)", "e.Test(vm.OpStarts, vm.Unless, e.Field(derived.Action), e.Exactly(\"e\", \"d\", \"f\"), next)"},
+		"e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.Exactly(slot.EmailAction), next)", "e.Test(vm.OpStarts, vm.Unless, e.Field(derived.Action), e.Exactly(slot.EmailAction[:1], \"d\", \"f\"), next)"},
 }
 
 var files = []Mutant{

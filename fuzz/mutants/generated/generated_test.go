@@ -180,6 +180,22 @@ func TestAgain(t *testing.T) {
 	}
 }
 
+// TestBoardSaysWhatIsBelow: the page names the parts that were not tried, and those of which too few mutants are killed.
+func TestBoardSaysWhatIsBelow(t *testing.T) {
+	text, err := board([]*report{
+		{Part: "runtime/gateway", Generated: 200, Tried: 100, Killed: 97, Equivalent: 1, Alive: make([]string, 2)},
+		{Part: "vm", Generated: 200, Tried: 102, Killed: 98, TimedOut: 1, Equivalent: 1, Alive: make([]string, 2)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"`runtime/ledger/state` was not tried.", "`runtime/gateway` is below the aim.", "`vm` reaches the aim in a sample."} {
+		if !strings.Contains(text, "\n"+line+"\n") {
+			t.Errorf("the page does not say: %s", line)
+		}
+	}
+}
+
 // TestInterrupted: a run that is stopped has no result.
 func TestInterrupted(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())

@@ -98,7 +98,7 @@ func (s *scope) number(x ast.Expr) {
 		id := s.add(x.Pos(), text+" becomes "+map[string]string{"true": "false", "false": "true"}[value.ExactString()])
 		s.wrap(x, "(", fmt.Sprintf(" != mutantOn(%d))", id))
 	case info&types.IsInteger != 0:
-		name := s.typeName(s.typeOf(x))
+		name := s.typeName(s.typeOf(x), x.Pos())
 		if name == "" {
 			return
 		}
@@ -148,7 +148,7 @@ func (s *scope) binary(x *ast.BinaryExpr) {
 		if s.basic(x.X)&types.IsInteger == 0 || s.basic(x.Y)&types.IsInteger == 0 {
 			return
 		}
-		name := s.typeName(s.typeOf(x.X))
+		name := s.typeName(s.typeOf(x.X), x.Pos())
 		if name == "" {
 			return
 		}

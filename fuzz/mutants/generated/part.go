@@ -29,7 +29,7 @@ var parts = map[string]part{
 		},
 	},
 	"vm": {
-		packages: []string{"./vm", "./vm/match", "./vm/amount"},
+		packages: []string{"./vm", "./vm/match", "./vm/amount", "./vm/wire"},
 		suites: []suite{
 			{folder: "vm"}, {folder: "vm/match"}, {folder: "vm/amount"},
 			{folder: "compiler"},

@@ -180,8 +180,13 @@ func (s *scope) plainBool(x ast.Expr) bool {
 	return ok && b.Info()&types.IsBoolean != 0
 }
 
-// typeName is the name that a type has in the file, or "".
-func (s *scope) typeName(t types.Type) string {
+// typeName is the name that a type has at a place of the file, or "" where it has none: a variable may have taken it.
+func (s *scope) typeName(t types.Type, at token.Pos) string {
+	if named, ok := t.(*types.Named); ok && named.Obj().Pkg() == s.pkg.Types {
+		if _, seen := s.pkg.Types.Scope().Innermost(at).LookupParent(named.Obj().Name(), at); seen != named.Obj() {
+			return ""
+		}
+	}
 	known := true
 	name := types.TypeString(t, func(p *types.Package) string {
 		if p == s.pkg.Types {

@@ -70,6 +70,14 @@ func (r *report) after(last *report) error {
 	return nil
 }
 
+// aim is how many of the mutants that are neither equivalent nor timed out the tests should kill, in percent.
+const aim = 98
+
+// reaches reports whether so many are killed.
+func (r *report) reaches() bool {
+	return 100*r.Killed >= aim*(r.Tried-r.TimedOut-r.Equivalent)
+}
+
 // share is how many of the mutants that did not time out were killed, in percent.
 func (r *report) share(of int) string {
 	if of == 0 {
@@ -191,7 +199,18 @@ out as well.
 		fmt.Fprintf(&b, "| `%s` | %d | %d | %d | %d | %d | %d | %s | %s | %s | %.0f | %s | %s |\n", r.Part, r.Generated, r.Tried, r.Killed, r.TimedOut, r.Equivalent, len(r.Alive),
 			r.share(r.Tried-r.TimedOut), r.share(r.Tried-r.TimedOut-r.Equivalent), seed, r.Minutes, r.Commit, r.Began.Format("2006-01-02 15:04"))
 	}
-	fmt.Fprintf(&b, "\nThe list has %d mutants.\n", len(reasons))
+	fmt.Fprintf(&b, "\nThe list has %d mutants. The aim is a share of %d %% without equivalents.\n", len(reasons), aim)
+	for _, name := range partNames() {
+		i := slices.IndexFunc(all, func(r *report) bool { return r.Part == name })
+		switch {
+		case i < 0:
+			fmt.Fprintf(&b, "\n`%s` was not tried.\n", name)
+		case !all[i].reaches():
+			fmt.Fprintf(&b, "\n`%s` is below the aim.\n", name)
+		case all[i].Tried < all[i].Generated:
+			fmt.Fprintf(&b, "\n`%s` reaches the aim in a sample.\n", name)
+		}
+	}
 	for _, r := range all {
 		if r.Longest != "" {
 			fmt.Fprintf(&b, "\nThe run over `%s` was a first look: it left out the tests that take longer than %s, so some that are alive here\nare killed by those.\n", r.Part, r.Longest)

@@ -14,7 +14,7 @@ func TestQuota(t *testing.T) {
 	for quota, want := range map[uint64]int{0: 3, 1: 1, 2: 2} {
 		c, passed := newCrowd(t, 2), 0
 		for range 3 {
-			plan := c.plan()
+			plan := c.plan("g")
 			plan.Quota = quota
 			var r Record
 			out, err := c.s.Decide(plan, &r)
@@ -22,7 +22,7 @@ func TestQuota(t *testing.T) {
 				t.Fatal(err)
 			}
 			if out.Result == ledger.QuotaExceeded {
-				if out != (ledger.Outcome{Result: ledger.QuotaExceeded, Reservation: -1, Now: c.now}) || r.Kind != ledger.NoRecord {
+				if out != (ledger.Outcome{Result: ledger.QuotaExceeded, Reservation: -1, Now: c.now}) || r.Kind != ledger.NoRecord || len(r.Counters) != 0 {
 					t.Errorf("beyond the quota: %+v, %s", out, r.Kind)
 				}
 				continue
@@ -180,5 +180,43 @@ func TestDeployRefuses(t *testing.T) {
 		if _, err := state.s.Deploy(d, &r); !errors.Is(err, c.want) || (r.Kind == ledger.PolicyBound) != (c.want == nil) {
 			t.Errorf("%s: %s, %v, want %v", name, r.Kind, err, c.want)
 		}
+	}
+}
+
+// TestFullGroups: a figure that a request reports is left out where there is no room for its group, and raises one that is there.
+func TestFullGroups(t *testing.T) {
+	c := newCrowd(t, 1)
+	c.decide(c.plan("a"))
+	for group, want := range map[string]int{"a": 1, "b": 0} {
+		plan := c.plan()
+		plan.Seen = []ledger.Sighting{{Counter: ledger.Counter{Limit: "n", Window: ledger.Task, Group: group}, Value: amount.FromUint64(9)}}
+		var r Record
+		if out, err := c.s.Decide(plan, &r); err != nil || out.Result != ledger.Passed || len(r.Counters) != want {
+			t.Errorf("group %s: %+v, %d counters, %v", group, out, len(r.Counters), err)
+		}
+	}
+	plan := c.plan("b")
+	plan.Reservations[0].Line = 3
+	var r Record
+	if out, err := c.s.Decide(plan, &r); err != nil || out.Result != ledger.RefusedGroups || !r.Event.Details.IsZero() {
+		t.Errorf("a limit that has no room: %+v, %+v, %v", out, r.Event.Details, err)
+	}
+}
+
+// TestUnseen: a limit on figures that no request has reported refuses, and those beside it advance nothing.
+func TestUnseen(t *testing.T) {
+	c := newCrowd(t, 8)
+	plan := c.plan("a", "b")
+	plan.Reservations = append(plan.Reservations[:1], ledger.Reservation{
+		Counter: ledger.Counter{Limit: "seen", Window: ledger.Task, Group: "g"}, Op: ledger.Max, Limit: amount.FromUint64(9), Code: "TOO_MUCH", Unseen: "UNSEEN", Line: 4,
+	}, plan.Reservations[1])
+	var r Record
+	out, err := c.s.Decide(plan, &r)
+	if err != nil || out.Result != ledger.Refused || out.Code != "UNSEEN" || out.Reservation != 1 || len(r.Counters) != 0 || r.Event.Details.Line != 4 || r.Event.Details.Limit != "" {
+		t.Errorf("%+v, %+v, %+v, %v", out, r.Counters, r.Event.Details, err)
+	}
+	plan.Seen = []ledger.Sighting{{Counter: plan.Reservations[1].Counter, Value: amount.FromUint64(3)}}
+	if out, err := c.s.Decide(plan, &r); err != nil || out.Result != ledger.Passed || len(r.Counters) != 3 {
+		t.Errorf("once it is reported: %+v, %+v, %v", out, r.Counters, err)
 	}
 }

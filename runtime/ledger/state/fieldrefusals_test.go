@@ -47,6 +47,8 @@ func spoiledFields() []spoiled {
 	asked := Record{Event: ledger.Event{Subject: subject.Subject{Texts: [subject.Fields]string{subject.Task: "t"}}}}
 	rotated := Record{Rotation: &ledger.Rotation{From: [32]byte{1}, To: [32]byte{2}, At: 1, Signed: &ledger.HaltStatement{Serial: 1}}}
 	suspended := Record{Kind: ledger.ApproverSuspended, Approver: &ledger.ApproverStatement{Action: ledger.SuspendApprover, Serial: 1, Name: "alice"}}
+	stopped := Record{Kind: ledger.KeySuspended, Key: busyKey, Halt: &ledger.Halt{Key: busyKey, Stop: true, Signed: &ledger.HaltStatement{Serial: 1}}}
+	dropped := Record{Drop: &ledger.Drop{At: 1, Through: ledger.Head{LSN: 1}}}
 	one := binary.AppendUvarint(nil, 1<<subject.Task)
 	return []spoiled{
 		{"a subject that says nothing", about, asked, onDisk("\x00")},
@@ -65,6 +67,8 @@ func spoiledFields() []spoiled {
 		{"an unknown format", webhookFormat, hooked, onDisk("\x04")},
 		{"an unknown format of an operator", operatorFormat, hooked, onDisk("\x04")},
 		{"a rotation without a serial", rotation, rotated, number(serialAt, 0)},
+		{"a halt by a statement without a serial", haltEffect, stopped, number(2, 0)},
+		{"a drop of nothing", dropEffect, dropped, number(16, 0)},
 		{"a rotation to the same key", rotation, rotated, func(data []byte) []byte { return slices.Concat(data[:32], data[:32], data[64:]) }},
 		{"a statement without a name", statement, suspended, func(data []byte) []byte {
 			return []byte(strings.Replace(string(data), "\x05alice", "\x00", 1))
@@ -80,7 +84,7 @@ func TestFieldsRefuse(t *testing.T) {
 			data    []byte
 			refused bool
 		}{{data, false}, {s.spoil(slices.Clone(data)), true}} {
-			got, d := Record{Kind: s.of.Kind, Now: 1, Webhook: &ledger.Webhook{}}, newDecoder(string(c.data))
+			got, d := Record{Kind: s.of.Kind, Key: s.of.Key, Now: 1, Webhook: &ledger.Webhook{}}, newDecoder(string(c.data))
 			if s.field.read(&got, &d); (d.Problem() != "") != c.refused {
 				t.Errorf("%s, of %s: with it %t, %q at byte %d of %x", s.name, s.field.name, c.refused, d.Problem(), d.At(), c.data)
 			}

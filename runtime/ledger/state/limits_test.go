@@ -229,6 +229,9 @@ func TestDeliverySettled(t *testing.T) {
 	if r.Now = 0; s.Apply(2, &r) == nil {
 		t.Error("a webhook is disabled since 0, and so not at all")
 	}
+	if r.Now = 1; s.Apply(2, &r) != nil || k.hooks.list[0].Disabled != 1 {
+		t.Errorf("a webhook disabled at 1 is so since %d", k.hooks.list[0].Disabled)
+	}
 }
 
 // TestZeroTimes: a key that is revoked at the time 0 is revoked, and one of the time 0 has used nothing up.

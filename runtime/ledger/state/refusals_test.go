@@ -319,7 +319,7 @@ var storeRefusals = []refusal{
 	{"a drop of a key", of(ledger.EventsDropped), id(recordKey, busyKey)},
 	{"a drop of itself", of(ledger.EventsDropped), func(r *Record) { r.Drop.Through.LSN++ }},
 	{"an approver of a key", of(ledger.ApproverConfirmed), id(recordKey, busyKey)},
-	{"a freeze of a key", of(ledger.ServiceFrozen), id(recordKey, busyKey)},
+	{"a freeze of a key", of(ledger.ServiceFrozen), func(r *Record) { r.Key, r.Epoch = busyKey, busyEpoch+1 }},
 	{"a malformed request of no key", func(c *crowd) Record { r := c.of(ledger.RequestMalformed); r.Now--; return r }, id(recordKey, unknownID)},
 }
 

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"bailiff/runtime/ledger"
+	"bailiff/vm/amount"
 )
 
 // TestCrowdedKeys are those with many groups, in the order of their ids, as long as they have them.
@@ -36,6 +38,9 @@ func TestCrowdedKeys(t *testing.T) {
 	}
 	if got := s.CrowdedKeys(hour); got != nil {
 		t.Errorf("%v are crowded by the dead", got)
+	}
+	if read, err := ReadSnapshot(s.AppendSnapshot(nil)); err != nil || !slices.Equal(read.CrowdedKeys(hour-1), s.CrowdedKeys(hour-1)) {
+		t.Errorf("of a snapshot others are crowded, %v", err)
 	}
 	groups(ids[0], ledger.CrowdedGroups-1)
 	groups(ids[2], ledger.CrowdedGroups-1)
@@ -85,6 +90,15 @@ func TestRevokedKeysHooks(t *testing.T) {
 	if err := c.s.EnableWebhook(change, &r); !errors.Is(err, ledger.ErrKeyRevoked) {
 		t.Errorf("enabled: %v", err)
 	}
+	enabled := c.changesHook(ledger.WebhookEnabled, hookDisabled)
+	if other := busy(t); other.s.Apply(other.lsn+1, &enabled) != nil {
+		t.Error("the webhook of a key that is not revoked is not enabled")
+	}
+	if c.s.Apply(c.lsn+1, &enabled) == nil {
+		t.Error("the record of a revoked key's enabled webhook is applied")
+	}
+	c = busy(t)
+	c.apply(revokesKey(c))
 	if err := c.s.RemoveWebhook(change, &r); err != nil || r.Kind != ledger.WebhookRemoved {
 		t.Errorf("removed: %s, %v", r.Kind, err)
 	}
@@ -225,5 +239,102 @@ func TestClockOfOthers(t *testing.T) {
 	}
 	if c.s.usedUp != c.now || c.s.Latest() != c.now {
 		t.Errorf("counters of %d are used up; the latest time is %d", c.s.usedUp, c.s.Latest())
+	}
+}
+
+// TestOrderOfMany: what a clock or a restore does to many holds does not depend on the order in which memory has them.
+func TestOrderOfMany(t *testing.T) {
+	for name, kind := range map[string]ledger.Kind{"a clock": ledger.ClockSet, "a restore": ledger.ServiceRestored} {
+		c := newCrowd(t, 2)
+		for n := range byte(30) {
+			c.apply(c.opens(ledger.ID{n + 1}))
+		}
+		r := c.whole(kind)
+		if kind == ledger.ClockSet {
+			r.Now -= day
+		}
+		var snapshots [5][]byte
+		for i := range snapshots {
+			s, err := ReadSnapshot(c.s.AppendSnapshot(nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Apply(c.lsn+1, &r); err != nil {
+				t.Fatal(err)
+			}
+			if snapshots[i] = s.AppendSnapshot(nil); !bytes.Equal(snapshots[i], snapshots[0]) {
+				t.Errorf("%s does two things", name)
+			}
+		}
+	}
+}
+
+// TestExpiryAgain: a hold has one time at which it expires, the last that it was given.
+func TestExpiryAgain(t *testing.T) {
+	var table expiryTable
+	ref := holdRef{busyKey, pendingHold}
+	for _, at := range []int64{10, 20, 15} {
+		if table.add(ref, at); table.order.Min().at != at || len(table.pending) != 1 {
+			t.Errorf("after %d it expires at %d", at, table.order.Min().at)
+		}
+	}
+	if table.remove(ref); table.order.Len() != 0 {
+		t.Errorf("%d expiries are left", table.order.Len())
+	}
+	s := New(Secret{})
+	s.expiring.add(ref, 10)
+	if s.endPending(10); s.expiring.order.Len() != 1 {
+		t.Errorf("a hold that ends then anyway is due %d times", s.expiring.order.Len())
+	}
+}
+
+// TestGroupLimit: a key has so many live groups, by its records too.
+func TestGroupLimit(t *testing.T) {
+	table := counterTable{live: map[[2]uint64]counter{}, nextDeath: hour, scratch: &roomScratch{}}
+	for n := range uint64(ledger.MaxGroups - 1) {
+		table.live[[2]uint64{n, 1}] = counter{dies: hour, order: n + 1}
+	}
+	for n, fits := range []bool{true, false} {
+		r := &Record{Counters: []CounterEffect{{Counter: busyCounter, Value: amount.FromUint64(1), id: counterID{hash: [2]uint64{uint64(n), 2}, known: true}}}}
+		if err := table.advance(1, r); (err == nil) != fits || err != nil && !strings.Contains(err.Error(), " 65536 ") {
+			t.Errorf("group %d beside the others: %v", n, err)
+		}
+	}
+	table.scratch = &roomScratch{}
+	table.useUp()
+	for _, c := range table.live {
+		if c.value != ledger.UsedUp || c.order != 0 {
+			t.Fatalf("a counter that is used up is %+v", c)
+		}
+	}
+	if table.scratch != nil {
+		t.Error("what was found before counters were used up is kept")
+	}
+}
+
+// TestPast: a key was governed by the default policies from its creation until it had a policy of its own, and by those.
+func TestPast(t *testing.T) {
+	policy := func(n byte, lsn uint64) boundDefault {
+		return boundDefault{ledger.DefaultPolicy{PolicyHash: [32]byte{n}}, lsn}
+	}
+	s := New(Secret{})
+	s.defaults = []boundDefault{policy(1, 1), policy(2, 2), policy(0, 4), policy(3, 5), policy(4, 12)}
+	k := &keyState{created: 3, deployments: []ledger.DeploymentView{{PolicyHash: [32]byte{5}, LSN: 10}}}
+	for hash, want := range map[byte]past{1: {}, 2: {had: true}, 3: {had: true}, 4: {}, 5: {same: true, had: true}} {
+		if got := s.pastOf(k, [32]byte{hash}); got != want {
+			t.Errorf("of policy %d: %+v, want %+v", hash, got, want)
+		}
+	}
+	k.deployments = nil
+	if got := s.pastOf(k, [32]byte{4}); !got.same {
+		t.Error("without a policy of its own, the last default policy does not govern a key")
+	}
+	s.defaults = s.defaults[:3]
+	if got := s.pastOf(k, [32]byte{2}); got.same || !got.had {
+		t.Errorf("a default policy governs that was taken away: %+v", got)
+	}
+	s.defaults = s.defaults[:1]
+	if s.replacedDefault([32]byte{1}) || !s.replacedDefault([32]byte{2}) {
+		t.Error("the one default policy was replaced, or another was not")
 	}
 }

@@ -25,9 +25,9 @@ var snapshotted = []struct {
 }{
 	{"one of everything", 10 + 1, func(*crowd) {}}, // the operator's key was replaced
 	{"a suspended key", 11, func(c *crowd) { c.apply(c.halts(ledger.KeySuspended)) }},
-	{"two holds of one intent", 11, func(c *crowd) {
+	{"three holds of one intent", 11, func(c *crowd) {
 		for n := range byte(3) {
-			r := c.opens(ledger.ID{0x50 + n})
+			r := c.opens(ledger.ID{0x52 - n})
 			r.Hold.IntentHash = [32]byte{0x50}
 			c.apply(r)
 		}

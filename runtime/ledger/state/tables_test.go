@@ -42,6 +42,9 @@ func TestReplayTable(t *testing.T) {
 		if len(table.by) != min(n+1, 4) || len(table.order) > 2*len(table.by)+1 {
 			t.Fatalf("after %d, %d are remembered, in an order of %d", n+1, len(table.by), len(table.order))
 		}
+		if oldest := table.order[table.head].ref; oldest != ref(max(0, n-3)) {
+			t.Errorf("after %d, %x is forgotten next", n+1, oldest.id[:1])
+		}
 	}
 	table = replayTable{order: make([]replayDue, ledger.MaxReplays-1, ledger.MaxReplays+1)}
 	for n := range table.order {

@@ -47,6 +47,16 @@ func Up(n uint64) (sum uint64) {
 	return sum
 }
 
+type kind uint8
+
+const last kind = 7
+
+// Shadow has a variable with the name of its type.
+func Shadow(n uint8) bool {
+	kind := kind(n)
+	return kind == last
+}
+
 // First names the kind of a byte.
 func First(c byte) (string, *byte) {
 	switch {

@@ -33,6 +33,9 @@ func TestStrong(t *testing.T) {
 			t.Errorf("%d: %d %q %q", n, steps, last, said)
 		}
 	}
+	if Shadow(6) || !Shadow(7) || Shadow(8) {
+		t.Error("a kind is wrong")
+	}
 	if Up(4) != 10 || Up(0) != 0 {
 		t.Error("a sum is wrong")
 	}
@@ -49,6 +52,7 @@ func TestWeak(t *testing.T) {
 	Mix(100, 7)
 	Steps(3, func(string) {})
 	Up(4)
+	Shadow(7)
 	First('z')
 	t.Log("done")
 }
