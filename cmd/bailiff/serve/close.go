@@ -34,7 +34,10 @@ func (r *service) closeWithin(budget time.Duration) error {
 		part{"the last checkpoint", func(ctx context.Context) error { return r.lastCheckpoint(ctx, worked) }},
 		part{"what the operator asked for", func(ctx context.Context) error { return shutDown(ctx, r.operator) }})...)
 	faults = append(faults, together(stages[2],
-		part{"the ledger", func(context.Context) error { return errors.Join(r.ledger.Close(), r.closeStore()) }})...)
+		part{"the ledger", func(context.Context) error {
+			defer r.closeStore()
+			return r.ledger.Close()
+		}})...)
 	return errors.Join(faults...)
 }
 

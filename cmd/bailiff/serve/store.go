@@ -174,9 +174,8 @@ func hasRecord(s *cmdsettings.Settings) bool {
 }
 
 // closeStore gives up the connections that are not the ledger's.
-func (r *service) closeStore() error {
+func (r *service) closeStore() {
 	if r.store != nil {
 		r.store.Close()
 	}
-	return nil
 }

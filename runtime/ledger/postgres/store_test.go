@@ -206,7 +206,7 @@ func TestBlind(t *testing.T) {
 	waits := make(chan string, 1)
 	f := newLife(lease)
 	f.waits = func(owner string) { waits <- owner }
-	inner.beat(0, owner.me) //nolint:errcheck // the twin's
+	inner.beat(0, owner.me)
 	type result struct {
 		l   *log
 		err error
