@@ -157,7 +157,7 @@ func commandFaults(words []string) (faults []string) {
 	usual := map[string]string{"events": "list", "bench": "run", "conform": "run"}[words[0]] // what these do by default
 	if usual != "" && len(words) > 1 && strings.HasPrefix(words[1], "-") {
 		name = append(name, usual)
-	} else if len(words) > 1 && strings.Contains("keys holds approvers operator webhooks events attest mcp bench conform", words[0]) && !strings.HasPrefix(words[1], "-") {
+	} else if len(words) > 1 && strings.Contains("keys holds approvers operator webhooks events attest mcp bench conform store", words[0]) && !strings.HasPrefix(words[1], "-") {
 		name = append(name, words[1])
 	}
 	var help, problems strings.Builder
