@@ -97,7 +97,7 @@ conform: ## hold the service to the oracle over HTTP, by CASES generated request
 
 .PHONY: mutants
 mutants: ## faults planted in compiler, gateways and budgets, each of which the differential run, the attack or a test has to catch
-	$(GO) test -tags mutants ./fuzz/mutants -timeout 40m
+	$(GO) test -tags mutants ./fuzz/mutants -timeout 90m
 	$(GO) test -tags mutants ./bench/worst -run TestPlanted -timeout 40m
 
 # Of which packages mutants are generated, and how many of each are tried (0: all). SEED says which.

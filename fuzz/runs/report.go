@@ -2,16 +2,15 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"bailiff/fuzz/kit/reports"
 )
 
 // reportForm names the form of a report.
@@ -89,24 +88,13 @@ func (r *report) take(k kind, output string, ended error) error {
 }
 
 // read reads all reports of a folder, the latest first.
-func read(dir string) (all []*report, err error) {
-	names, err := filepath.Glob(filepath.Join(dir, "*.json"))
+func read(dir string) ([]*report, error) {
+	all, err := reports.Read(dir, "make record", func(r *report) bool {
+		_, known := kinds[r.Kind]
+		return r.Form == reportForm && known && r.Commit != "" && !r.Began.IsZero() && (r.Failure != "" || len(r.Counts) > 0)
+	})
 	if err != nil {
 		return nil, err
-	}
-	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		r := new(report)
-		if err := json.Unmarshal(text, r); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		if _, known := kinds[r.Kind]; r.Form != reportForm || !known || r.Commit == "" || r.Began.IsZero() || r.Failure == "" && len(r.Counts) == 0 {
-			return nil, fmt.Errorf("%s is not a report of make record", name)
-		}
-		all = append(all, r)
 	}
 	slices.SortFunc(all, func(a, b *report) int { return cmp.Or(b.Began.Compare(a.Began), cmp.Compare(a.Kind, b.Kind)) })
 	return all, nil

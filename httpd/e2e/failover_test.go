@@ -320,8 +320,8 @@ func (f *failover) restarted() string {
 	return "owner killed and started again"
 }
 
-// paused stops the owner's processes for longer than its lease. When it goes on it answers nothing of what it remembers: the key that was
-// revoked meanwhile is good in its memory.
+// paused stops the owner's process for longer than its lease. Once it runs again it must not answer from memory: a key that was revoked
+// in the meantime still counts there.
 func (f *failover) paused() string {
 	f.t.Helper()
 	owner, other := f.owner()

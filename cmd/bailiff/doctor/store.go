@@ -7,9 +7,6 @@ import (
 	"bailiff/runtime/system"
 )
 
-// maxOffset is how far the clocks may differ before an instance does not decide; the doctor warns at half of it.
-const maxOffset = time.Second
-
 // examineStore asks the database that has the record.
 func (p *Patient) examineStore() {
 	s := p.settings
@@ -50,11 +47,11 @@ func (p *Patient) judgeStore(status *pgledger.Status, trust bool) {
 	if status.Changes {
 		p.Add(Doubt, "store", "the role of SVC_STORE may change and remove records; let services use one that bailiff store init --role has prepared")
 	}
-	switch offset := status.Offset.Abs(); {
-	case offset > maxOffset:
-		p.Add(Trouble, "store", "the database's clock differs from this machine's by %s, and this instance does not decide above %s; have a time service set both", offset.Round(time.Millisecond), maxOffset)
-	case offset > maxOffset/2:
-		p.Add(Doubt, "store", "the database's clock differs from this machine's by %s; an instance does not decide above %s", offset.Round(time.Millisecond), maxOffset)
+	switch offset := status.Offset.Abs(); { // warned of at half of what an instance takes
+	case offset > pgledger.MaxClockOffset:
+		p.Add(Trouble, "store", "the database's clock differs from this machine's by %s, and this instance does not decide above %s; have a time service set both", offset.Round(time.Millisecond), pgledger.MaxClockOffset)
+	case offset > pgledger.MaxClockOffset/2:
+		p.Add(Doubt, "store", "the database's clock differs from this machine's by %s; an instance does not decide above %s", offset.Round(time.Millisecond), pgledger.MaxClockOffset)
 	}
 	if p.running && status.Owner == "" {
 		p.Add(Trouble, "store", "a service runs here, and no instance owns the record; its log says why")

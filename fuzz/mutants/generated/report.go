@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"bailiff/fuzz/kit/reports"
 )
 
 // The names of the page, and of the folder with the reports that it is made of.
@@ -150,24 +152,13 @@ func readReport(docs, part string) (*report, error) {
 }
 
 // read reads the reports below a folder of documents, by the names of their parts.
-func read(docs string) (all []*report, err error) {
-	names, err := filepath.Glob(filepath.Join(docs, folderName, "*.json"))
+func read(docs string) ([]*report, error) {
+	all, err := reports.Read(filepath.Join(docs, folderName), "make mutation", func(r *report) bool {
+		_, known := parts[r.Part]
+		return known && r.Tried == r.Killed+r.TimedOut+r.Equivalent+len(r.Alive)
+	})
 	if err != nil {
 		return nil, err
-	}
-	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		r := new(report)
-		if err := json.Unmarshal(text, r); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		if _, known := parts[r.Part]; !known || r.Tried != r.Killed+r.TimedOut+r.Equivalent+len(r.Alive) {
-			return nil, fmt.Errorf("%s is not a report of make mutation", name)
-		}
-		all = append(all, r)
 	}
 	slices.SortFunc(all, func(a, b *report) int { return cmp.Compare(a.Part, b.Part) })
 	return all, nil

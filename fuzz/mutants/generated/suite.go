@@ -43,8 +43,8 @@ type lab struct {
 	reasons   map[string]string // of mutants that are reviewed
 }
 
-// parted is how long a test takes whose parts are run apart.
-const parted = 400 * time.Millisecond
+// splitFrom is how long a test takes at least, if its subtests are to run one by one.
+const splitFrom = 400 * time.Millisecond
 
 // jobs builds a suite and runs each of its tests without a mutant, to see how long it takes and what it reaches.
 func (l *lab) jobs(ctx context.Context, s *suite, number int) (jobs []*job, err error) {
@@ -70,7 +70,7 @@ func (l *lab) jobs(ctx context.Context, s *suite, number int) (jobs []*job, err 
 			return nil, err
 		}
 		parts := partsOf(name, output)
-		if whole.takes < parted || len(parts) < 2 {
+		if whole.takes < splitFrom || len(parts) < 2 {
 			jobs = append(jobs, whole)
 			continue
 		}

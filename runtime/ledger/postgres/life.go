@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// maxClockOffset is how far the clocks of an instance and of the database may differ: a key's time would otherwise jump when another
+// MaxClockOffset is how far the clocks of an instance and of the database may differ: a key's time would otherwise jump when another
 // instance decides.
-const maxClockOffset = time.Second
+const MaxClockOffset = time.Second
 
 // A life is what the logs of a process, which it opens one after the other, have in common.
 type life struct {
@@ -85,8 +85,8 @@ func (f *life) beat(db database, slot int, me instance) (pulse, error) {
 	half := f.clock().Sub(asked) / 2
 	offset := heard.at.Sub(asked.Add(half))
 	f.offset.Store(int64(offset))
-	if offset.Abs() > maxClockOffset+half {
-		return heard, fmt.Errorf("%w by %s, and %s is the most; have a time service set both", errClock, offset.Round(time.Millisecond), maxClockOffset)
+	if offset.Abs() > MaxClockOffset+half {
+		return heard, fmt.Errorf("%w by %s, and %s is the most; have a time service set both", errClock, offset.Round(time.Millisecond), MaxClockOffset)
 	}
 	return heard, nil
 }

@@ -33,7 +33,7 @@ func TestOwners(t *testing.T) {
 	})
 }
 
-// fight has instances own a slot in turn. Each goes on appending while the next one takes the slot, and after that.
+// fight has instances take a slot from each other. The one that had it keeps appending while the next one takes it, and afterwards.
 func fight(db database, from uint64, takeovers int) error {
 	f := &fighting{confirmed: map[uint64][32]byte{}}
 	var before *log
@@ -225,7 +225,7 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// TestFailover kills the primary while an owner appends, and promotes the standby: the owner goes on, and nothing is lost.
+// TestFailover kills the primary while an owner appends, and promotes the standby. The owner then appends there, and nothing is lost.
 func TestFailover(t *testing.T) {
 	primary, standby := pgtest.StartPair(t)
 	connect(t, primary.URL()).close()

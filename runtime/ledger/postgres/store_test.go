@@ -169,7 +169,7 @@ func TestClock(t *testing.T) {
 	if _, err := take(db, instance{"1", "a"}, f, nil); !errors.Is(err, errClock) || !strings.Contains(err.Error(), "-1m0s") {
 		t.Fatalf("with a clock that is ahead: %v", err)
 	}
-	ahead.Store(int64(maxClockOffset / 2))
+	ahead.Store(int64(MaxClockOffset / 2))
 	l, err := take(db, instance{"2", "a"}, f, nil)
 	must(t, err)
 	defer l.Close()
@@ -280,7 +280,7 @@ func TestStatus(t *testing.T) {
 	}
 	status, err := store.Status()
 	must(t, err)
-	if status.Owner != "a" || len(status.Instances) != 2 || status.Instances[1].Name != "b" || status.Unsafe != "" || status.Term != 1 || status.Offset.Abs() > maxClockOffset {
+	if status.Owner != "a" || len(status.Instances) != 2 || status.Instances[1].Name != "b" || status.Unsafe != "" || status.Term != 1 || status.Offset.Abs() > MaxClockOffset {
 		t.Errorf("%+v", status)
 	}
 	close(stop)

@@ -57,7 +57,8 @@ var snapshotted = []struct {
 	{"a log of which a part is dropped", 12, func(c *crowd) { c.apply(c.whole(ledger.EventsDropped)) }},
 }
 
-// TestSnapshotOfEach: a snapshot is read as the state that it was taken of, which goes on like it; cut short it is refused.
+// TestSnapshotOfEach reads a snapshot of each state: it gives the same state, to which the same records do the same. A snapshot that was
+// cut off is refused.
 func TestSnapshotOfEach(t *testing.T) {
 	c := busy(t)
 	var other *State
