@@ -33,8 +33,8 @@ func (g group) is(other group) bool {
 }
 
 // An instance is a process that decides or waits. Its id is drawn each time that it takes the log; a process that is started again
-// has its name.
-type instance struct{ id, name string }
+// has its name. peer is the address at which it takes requests from others; "" for none.
+type instance struct{ id, name, peer string }
 
 // A pulse is what an instance hears when it says that it lives.
 type pulse struct {

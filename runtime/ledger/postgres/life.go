@@ -25,6 +25,8 @@ type life struct {
 	looked atomic.Uint64 // how many appends had no answer
 	offset atomic.Int64  // of the database's clock, nanoseconds
 
+	owner atomic.Pointer[Owner] // while the process waits for it; nil otherwise
+
 	mu   sync.Mutex
 	kept group    // the end of the log as this process has seen it
 	ids  []string // by which this process has come for it

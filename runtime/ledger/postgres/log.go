@@ -74,6 +74,7 @@ func take(db database, me instance, f *life, stop <-chan struct{}) (*log, error)
 // waits a whole lease longer: otherwise each hiccup of the database would have another instance decide. A process that has had the log
 // before does not take it after another one: what it has in memory beside the log would be old.
 func (l *log) wait(after []string, stop <-chan struct{}) error {
+	defer l.waitsFor(instance{})
 	heard, err := l.beat(l.db, l.slot, l.me)
 	if err != nil {
 		return err
@@ -99,6 +100,9 @@ func (l *log) wait(after []string, stop <-chan struct{}) error {
 			blind = beatsPerLease
 		case blind > 0:
 			blind--
+		}
+		if err == nil {
+			l.waitsFor(heard.owner)
 		}
 		if !waits && heard.owner.id != "" {
 			waits = true

@@ -25,6 +25,8 @@ const snapshotEvery = 1 << 19
 type Options struct {
 	URL  string // several hosts are allowed; the primary is found
 	Name string // of the instance: one that is started again under its name takes over from itself at once
+	// Peer is the address at which this instance takes requests from others while it decides; "" where it takes none.
+	Peer string
 	// Lease is how long an owner may be silent, by the database's clock. All instances have the same.
 	Lease time.Duration
 	// Trust takes a database without a synchronous standby, as one that copies what it keeps below SQL.
@@ -114,7 +116,7 @@ func (s *Store) open() (*kept, error) {
 		return nil, fmt.Errorf("ledger: reading randomness for the id of the instance: %w", err)
 	}
 	db := newPostgres(s.find, s.options.Lease)
-	l, err := take(db, instance{id: hex.EncodeToString(id[:]), name: s.options.Name}, s.life, s.options.Stop)
+	l, err := take(db, instance{id: hex.EncodeToString(id[:]), name: s.options.Name, peer: s.options.Peer}, s.life, s.options.Stop)
 	if err != nil {
 		db.close()
 		return nil, err
@@ -189,6 +191,18 @@ func (s *Store) NoteSigner(ids string) error {
 	_, err := s.db.copying.exec(`UPDATE bailiff.store SET signer = $1`, ids)
 	return err
 }
+
+// ID returns the store's id, which was drawn when its tables were made.
+func (s *Store) ID() (string, error) {
+	if err := s.check(); err != nil {
+		return "", err
+	}
+	made, err := s.db.made()
+	return made.id, err
+}
+
+// Owner returns the instance that decides, while this one waits for it; nil where none is known.
+func (s *Store) Owner() *Owner { return s.life.owner.Load() }
 
 // Close gives up the connections that are no log's.
 func (s *Store) Close() { s.closing.Do(s.db.close) }

@@ -179,7 +179,7 @@ func TestWaits(t *testing.T) {
 		first := open(t, db, "a", "1", lease)
 		stop := make(chan struct{})
 		time.AfterFunc(2*lease, func() { close(stop) })
-		if _, err := take(db, instance{"2", "b"}, newLife(lease), stop); !errors.Is(err, ErrStopped) {
+		if _, err := take(db, instance{id: "2", name: "b"}, newLife(lease), stop); !errors.Is(err, ErrStopped) {
 			t.Fatalf("taken from an owner that lives: %v", err)
 		}
 		must(t, first.Close())
@@ -216,11 +216,11 @@ func TestReplaced(t *testing.T) {
 	if mine, err := db.confirm(0, other.me); !mine || err != nil {
 		t.Errorf("an instance that was replaced gave the slot away: %v", err)
 	}
-	if _, err := take(db, instance{"3", "a"}, l.life, nil); !errors.Is(err, ledger.ErrLocked) {
+	if _, err := take(db, instance{id: "3", name: "a"}, l.life, nil); !errors.Is(err, ledger.ErrLocked) {
 		t.Errorf("an instance takes the slot back from a process that has its name: %v", err)
 	}
 	must(t, other.Close())
-	if _, err := take(db, instance{"4", "a"}, l.life, nil); !errors.Is(err, errDeposed) {
+	if _, err := take(db, instance{id: "4", name: "a"}, l.life, nil); !errors.Is(err, errDeposed) {
 		t.Errorf("a process takes a slot that another one has had since: %v", err)
 	}
 }

@@ -1,7 +1,7 @@
 package pgledger
 
 // level is the version of the tables. A release that needs other tables raises it, and store init brings older ones up to it.
-const level = 1
+const level = 2
 
 // tables are made by Init, each where there is none of the name. A slot is a part of the keys; there is one of them as yet. Times are the
 // database's. The log is in groups alone: snapshots and lists are copies, which are made from it again.
@@ -14,11 +14,13 @@ CREATE TABLE IF NOT EXISTS bailiff.store (
 	environment text NOT NULL,
 	signer text NOT NULL DEFAULT ''
 );
+ALTER TABLE bailiff.store ADD COLUMN IF NOT EXISTS id text NOT NULL DEFAULT gen_random_uuid();
 CREATE TABLE IF NOT EXISTS bailiff.instances (
 	id text PRIMARY KEY,
 	name text NOT NULL,
 	seen timestamptz NOT NULL
 ) WITH (fillfactor = 20);
+ALTER TABLE bailiff.instances ADD COLUMN IF NOT EXISTS peer text NOT NULL DEFAULT '';
 CREATE TABLE IF NOT EXISTS bailiff.slots (
 	slot int PRIMARY KEY,
 	term bigint NOT NULL DEFAULT 0,
@@ -74,10 +76,10 @@ const (
 WHERE $7::bigint = 0 OR (SELECT g.last = $7 AND g.hash = $8 FROM bailiff.groups g WHERE g.slot = $1 AND g.first = $9)`
 
 	// sqlBeat writes, so that its commit waits for the standby, and what it has read is kept.
-	sqlBeat = `WITH beat AS (INSERT INTO bailiff.instances (id, name, seen) VALUES ($2, $3, clock_timestamp())
+	sqlBeat = `WITH beat AS (INSERT INTO bailiff.instances (id, name, peer, seen) VALUES ($2, $3, $4, clock_timestamp())
 ON CONFLICT (id) DO UPDATE SET seen = clock_timestamp())
-SELECT clock_timestamp(), COALESCE(s.owner, ''), COALESCE(s.owner_name, ''), COALESCE(s.held, ''), COALESCE(g.first, 0), COALESCE(g.last, 0), COALESCE(g.hash, '')
-FROM bailiff.slots s LEFT JOIN LATERAL (SELECT first, last, hash FROM bailiff.groups WHERE slot = s.slot ORDER BY first DESC LIMIT 1) g ON true
+SELECT clock_timestamp(), COALESCE(s.owner, ''), COALESCE(s.owner_name, ''), COALESCE(i.peer, ''), COALESCE(s.held, ''), COALESCE(g.first, 0), COALESCE(g.last, 0), COALESCE(g.hash, '')
+FROM bailiff.slots s LEFT JOIN bailiff.instances i ON i.id = s.owner LEFT JOIN LATERAL (SELECT first, last, hash FROM bailiff.groups WHERE slot = s.slot ORDER BY first DESC LIMIT 1) g ON true
 WHERE s.slot = $1`
 
 	sqlClaim = `UPDATE bailiff.slots SET term = term + 1, owner = $2, owner_name = $3, held = $2 WHERE slot = $1 AND ($5::text[] IS NULL OR held = ANY($5)) AND (owner IS NULL OR owner_name = $3

@@ -72,7 +72,7 @@ func differ(rng *rand.Rand, both []database, steps int) (step string, answers [2
 	known := []group{{}}
 	term := int64(1)
 	for range steps {
-		me := []instance{{"a1", "a"}, {"a2", "a"}, {"b1", "b"}}[rng.IntN(3)]
+		me := []instance{{"a1", "a", "a:1"}, {"a2", "a", ""}, {"b1", "b", "b:1"}}[rng.IntN(3)]
 		before, at := known[len(known)-1], max(0, term-int64(rng.IntN(2)))
 		if rng.IntN(4) == 0 {
 			before = known[rng.IntN(len(known))]

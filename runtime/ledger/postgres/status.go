@@ -14,6 +14,7 @@ type made struct {
 	level       int
 	environment string
 	signer      string
+	id          string
 }
 
 func (p *postgres) made() (m made, err error) {
@@ -22,7 +23,7 @@ func (p *postgres) made() (m made, err error) {
 		if err := c.QueryRow(ctx, `SELECT to_regclass('bailiff.store') IS NOT NULL`).Scan(&there); err != nil || !there {
 			return err
 		}
-		err := c.QueryRow(ctx, `SELECT level, environment, signer FROM bailiff.store`).Scan(&m.level, &m.environment, &m.signer)
+		err := c.QueryRow(ctx, `SELECT level, environment, signer, COALESCE(to_jsonb(s)->>'id', '') FROM bailiff.store s`).Scan(&m.level, &m.environment, &m.signer, &m.id)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}

@@ -42,10 +42,21 @@ func TestInit(t *testing.T) {
 	if _, err := other.Init(""); err == nil || !strings.Contains(err.Error(), "of the environment test") {
 		t.Errorf("tables of another environment: %v", err)
 	}
-	_, err = db.copying.exec("UPDATE bailiff.store SET level = 2")
+	for _, older := range []string{"ALTER TABLE bailiff.store DROP COLUMN id", "ALTER TABLE bailiff.instances DROP COLUMN peer", "UPDATE bailiff.store SET level = 1"} {
+		_, err = db.copying.exec(older)
+		must(t, err)
+	}
+	wants("bring them up to it with: bailiff store init")
+	if fresh, err := store.Init(""); fresh || err != nil {
+		t.Errorf("tables of an older release: made %v, %v", fresh, err)
+	}
+	if id, err := store.ID(); len(id) != 36 || err != nil {
+		t.Errorf("the store's id: %q, %v", id, err)
+	}
+	_, err = db.copying.exec("UPDATE bailiff.store SET level = 99")
 	must(t, err)
 	wants("start the release that made them")
-	if _, err := store.Init(""); err == nil || !strings.Contains(err.Error(), "this release knows 1") {
+	if _, err := store.Init(""); err == nil || !strings.Contains(err.Error(), "this release knows 2") {
 		t.Errorf("tables of a newer release: %v", err)
 	}
 }
@@ -166,11 +177,11 @@ func TestClock(t *testing.T) {
 	f := newLife(60 * time.Millisecond)
 	f.clock = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	ahead.Store(int64(time.Minute))
-	if _, err := take(db, instance{"1", "a"}, f, nil); !errors.Is(err, errClock) || !strings.Contains(err.Error(), "-1m0s") {
+	if _, err := take(db, instance{id: "1", name: "a"}, f, nil); !errors.Is(err, errClock) || !strings.Contains(err.Error(), "-1m0s") {
 		t.Fatalf("with a clock that is ahead: %v", err)
 	}
 	ahead.Store(int64(MaxClockOffset / 2))
-	l, err := take(db, instance{"2", "a"}, f, nil)
+	l, err := take(db, instance{id: "2", name: "a"}, f, nil)
 	must(t, err)
 	defer l.Close()
 	failed := make(chan error, 1)
@@ -213,7 +224,7 @@ func TestBlind(t *testing.T) {
 	}
 	took := make(chan result, 1)
 	go func() {
-		l, err := take(db, instance{"2", "b"}, f, nil)
+		l, err := take(db, instance{id: "2", name: "b"}, f, nil)
 		took <- result{l, err}
 	}()
 	if name := <-waits; name != "a" {
@@ -242,17 +253,17 @@ func TestWentBackMeanwhile(t *testing.T) {
 		}
 		waiting, stop := newLife(hour), make(chan struct{})
 		close(stop)
-		if _, err := take(db, instance{"2", "b"}, waiting, stop); !errors.Is(err, ErrStopped) {
+		if _, err := take(db, instance{id: "2", name: "b"}, waiting, stop); !errors.Is(err, ErrStopped) {
 			t.Fatal(err)
 		}
 		must(t, l.Close())
 		goBack(t, db.database, 3)
 		for name, f := range map[string]*life{"the owner": l.life, "who waited": waiting} {
-			if _, err := take(db, instance{"3", name}, f, nil); !errors.Is(err, errWentBack) {
+			if _, err := take(db, instance{id: "3", name: name}, f, nil); !errors.Is(err, errWentBack) {
 				t.Errorf("%s takes a log that has lost records: %v", name, err)
 			}
 		}
-		l, err := take(db, instance{"4", "d"}, newLife(hour), nil)
+		l, err := take(db, instance{id: "4", name: "d"}, newLife(hour), nil)
 		must(t, err)
 		must(t, l.Close())
 	})

@@ -15,6 +15,7 @@ type twin struct {
 	mu     sync.Mutex
 	now    func() time.Time
 	seen   map[string]time.Time
+	peers  map[string]string
 	slots  map[int]*twinSlot
 	noTerm bool // the fence does not look at the term
 	noLink bool // the fence does not look at the group before
@@ -28,7 +29,7 @@ type twinSlot struct {
 }
 
 func newTwin(slots int) *twin {
-	t := &twin{now: time.Now, seen: map[string]time.Time{}, slots: map[int]*twinSlot{}}
+	t := &twin{now: time.Now, seen: map[string]time.Time{}, peers: map[string]string{}, slots: map[int]*twinSlot{}}
 	for i := range slots {
 		t.slots[i] = &twinSlot{}
 	}
@@ -46,7 +47,11 @@ func (t *twin) with(slot int, f func(*twinSlot)) {
 func (t *twin) beat(slot int, me instance) (heard pulse, err error) {
 	t.with(slot, func(s *twinSlot) {
 		heard = pulse{at: t.now(), owner: s.owner, held: s.held}
+		heard.owner.peer = t.peers[s.owner.id]
 		t.seen[me.id] = heard.at
+		if _, known := t.peers[me.id]; !known {
+			t.peers[me.id] = me.peer
+		}
 		if n := len(s.groups); n > 0 {
 			heard.end = s.groups[n-1].end()
 		}
@@ -92,6 +97,7 @@ func (t *twin) release(me instance) error {
 		}
 	}
 	delete(t.seen, me.id)
+	delete(t.peers, me.id)
 	return nil
 }
 
