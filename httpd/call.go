@@ -14,6 +14,7 @@ import (
 	"bailiff/httpd/strict"
 	"bailiff/runtime/decision"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/metrics"
 	"bailiff/runtime/service"
 	"bailiff/runtime/tracecontext"
 	"bailiff/vm/errcode"
@@ -51,7 +52,10 @@ var (
 )
 
 // dispatch takes a request to its route and counts the answer.
-func (s *Server) dispatch(ctx *fasthttp.RequestCtx) {
+func (s *Server) dispatch(ctx *fasthttp.RequestCtx) { s.with(ctx, s.lead) }
+
+// with has a request answered by a function that returns what counts the answer; nil where that was done.
+func (s *Server) with(ctx *fasthttp.RequestCtx, answer func(*call) *metrics.Route) {
 	if strict.Pipelined(ctx.Conn()) {
 		// Nothing that it waits for would let others run: some hundred connections with thirty such requests each made a new
 		// connection wait for half a second.
@@ -66,22 +70,7 @@ func (s *Server) dispatch(ctx *fasthttp.RequestCtx) {
 		}
 	}()
 	s.identify(c)
-	resource, parameter := find(pathOf(&ctx.Request.Header))
-	counter := s.others
-	switch {
-	case resource == nil && s.pagesOf(pathOf(&ctx.Request.Header)) != nil:
-		counter = s.pages
-		s.servePages(c, s.pagesOf(pathOf(&ctx.Request.Header)))
-	case ofEnvoy(pathOf(&ctx.Request.Header)):
-		counter, c.route = s.envoy, envoyRoute
-		s.pass(c)
-	case resource == nil:
-		s.fail(c, &service.Failure{Code: errcode.NotFound, Message: "there is no such route"})
-	default:
-		counter = s.counters[resource.index]
-		c.parameter = string(parameter)
-		s.serve(c, resource)
-	}
+	counter := answer(c)
 	c.leave()
 	counter.Count(ctx.Response.StatusCode(), time.Since(ctx.Time()))
 	if s.http.Draining() {
@@ -96,6 +85,33 @@ func (s *Server) dispatch(ctx *fasthttp.RequestCtx) {
 	c.answer.Details = decision.Details{}
 	done = true
 	calls.Put(c) // not deferred: after a panic it may be in use
+}
+
+// lead takes a request to its route, and returns what counts the route's answers.
+func (s *Server) lead(c *call) *metrics.Route {
+	if s.config.Passed {
+		if fault := c.takePassed(); fault != nil {
+			s.fail(c, fault)
+			return s.others
+		}
+	}
+	path := pathOf(&c.Request.Header)
+	resource, parameter := find(path)
+	switch {
+	case resource == nil && s.pagesOf(path) != nil:
+		s.servePages(c, s.pagesOf(path))
+		return s.pages
+	case ofEnvoy(path):
+		c.route = envoyRoute
+		s.pass(c)
+		return s.envoy
+	case resource == nil:
+		s.fail(c, &service.Failure{Code: errcode.NotFound, Message: "there is no such route"})
+		return s.others
+	}
+	c.parameter = string(parameter)
+	s.serve(c, resource)
+	return s.counters[resource.index]
 }
 
 // identify gives the request an id, which the answer names unless the client has sent one of its own. Envoy shows the answer to

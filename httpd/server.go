@@ -40,6 +40,7 @@ type Server struct {
 	rates     atomic.Pointer[Limits] // those of config, until SetLimits
 	log       *slog.Logger
 	http      *strict.Server
+	standby   *Standby // nil: there was none
 	documents documents
 	gateway   *gateway.Gateway
 	ids       requestIDs
@@ -78,11 +79,20 @@ func New(c Config) (*Server, error) {
 	s.others = c.Metrics.Route("other")
 	s.pages = c.Metrics.Route(console.Root)
 	s.envoy = c.Metrics.Route(envoy.Prefix)
-	http := newHTTP(c.Log, guard(c.Log, s.dispatch), c.Timeouts)
+	if s.standby = c.Standby; s.standby != nil {
+		s.http = s.standby.http
+	} else {
+		s.http = newStrict(c.Log, s.dispatch, c.Timeouts)
+	}
+	return s, nil
+}
+
+// newStrict returns a server whose handler reads bodies itself.
+func newStrict(log *slog.Logger, handler fasthttp.RequestHandler, timeouts Timeouts) *strict.Server {
+	http := newHTTP(log, guard(log, handler), timeouts)
 	http.HeaderReceived = awaitBody
 	http.StreamRequestBody = true
-	s.http = strict.NewServer(http)
-	return s, nil
+	return strict.NewServer(http)
 }
 
 func newHTTP(log *slog.Logger, handler fasthttp.RequestHandler, timeouts Timeouts) *fasthttp.Server {
@@ -119,8 +129,13 @@ func (s *Server) SetLimits(limits Limits) error {
 	return nil
 }
 
-// Serve answers on a listener until Shutdown. It is called once.
-func (s *Server) Serve(listener net.Listener) error { return s.http.Serve(listener) }
+// Serve answers on a listener until Shutdown. It is called once. Where a standby answers on it, the server takes over from that.
+func (s *Server) Serve(listener net.Listener) error {
+	if s.standby != nil {
+		return s.standby.follow(s)
+	}
+	return s.http.Serve(listener)
+}
 
 // Shutdown stops the server as [strict.Server.Shutdown] does.
 func (s *Server) Shutdown(ctx context.Context) error { return s.http.Shutdown(ctx) }

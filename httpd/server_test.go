@@ -69,10 +69,14 @@ func (w *world) setUp(t *testing.T, d *datadriven.TestData) {
 //	request [MEMBER=N…]           sends a request; $N means a member of the answer
 //	advance d=1m                  moves the clock
 //	stored                        lists the ledger's events
-func TestGolden(t *testing.T) {
+func TestGolden(t *testing.T) { golden(t, false) }
+
+// golden runs the sessions, with requests that another instance passes on where passed is true.
+func golden(t *testing.T, passed bool) {
 	documented := newChecker(t)
 	datadriven.Walk(t, "testdata/sessions", func(t *testing.T, path string) {
 		w := newWorld(t)
+		w.passed = passed
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			w.t = t
 			switch d.Cmd {

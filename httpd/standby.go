@@ -2,112 +2,126 @@ package httpd
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net"
-	"sync"
+	"net/netip"
+	"sync/atomic"
 
 	"github.com/valyala/fasthttp"
 
+	"bailiff/httpd/strict"
+	"bailiff/runtime/clock"
+	"bailiff/runtime/metrics"
 	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
-// Standby answers clients on a listener while another instance decides: it is alive, it is not ready, and everything else is refused
-// as the API refuses what its store can't confirm. Each connection ends with its answer, so that the next one finds the instance that
-// decides, or this one when it does.
+// StandbyConfig is what a standby is made of. Pass is nil where it passes nothing on; all else is required.
+type StandbyConfig struct {
+	Checks         func() []Check // why the instance is not ready, or that it passes requests on
+	Pass           *Passing
+	Log            *slog.Logger
+	Clock          clock.Clock
+	Random         io.Reader      // for the ids of requests
+	TrustedProxies []netip.Prefix // as those of the server that follows
+	Metrics        *metrics.Metrics
+}
+
+// Standby answers clients on a listener while another instance decides: it is alive, and passes requests on to that instance, or refuses
+// them as the API refuses what its store can't confirm. It keeps its connections when a server of the same instance takes over from it
+// (Config.Standby).
 type Standby struct {
-	http   *fasthttp.Server
-	lender *lender
+	http   *strict.Server
+	checks func() []Check
+	pass   *Passing
+	server *Server // reads requests; it has no authority
 	ended  chan error
+
+	next atomic.Pointer[Server] // that has taken over
+	over chan struct{}          // closed when one has
 }
 
-// NewStandby answers on a listener, and returns what does, and the listener for a server that is to follow after Shutdown. checks say
-// why the instance is not ready.
-func NewStandby(listener net.Listener, checks func() []Check, log *slog.Logger) (*Standby, net.Listener) {
-	s := &Standby{lender: &lender{Listener: listener, accepted: make(chan net.Conn)}, ended: make(chan error, 1)}
-	s.http = newHTTP(log, guard(log, func(ctx *fasthttp.RequestCtx) { refuseStandby(ctx, checks) }), Timeouts{})
-	lent := &loan{lender: s.lender, over: make(chan struct{})}
-	go func() { s.ended <- s.http.Serve(lent) }()
-	return s, s.lender
-}
-
-// Shutdown finishes the requests in flight, and leaves the listener open.
-func (s *Standby) Shutdown(ctx context.Context) error {
-	if err := s.http.ShutdownWithContext(ctx); err != nil {
-		return err
+// NewStandby answers on a listener at once.
+func NewStandby(listener net.Listener, c StandbyConfig) (*Standby, error) {
+	s := &Standby{checks: c.Checks, pass: c.Pass, ended: make(chan error, 1), over: make(chan struct{})}
+	s.server = &Server{config: Config{Clock: c.Clock, TrustedProxies: c.TrustedProxies}, log: c.Log, bodies: NewBodies(c.Clock, c.Log), others: c.Metrics.Route("passed on")}
+	if err := s.server.ids.init(c.Random); err != nil {
+		return nil, err
 	}
-	return <-s.ended
+	s.http = newStrict(c.Log, s.answer, Timeouts{})
+	s.server.http = s.http
+	go func() { s.ended <- s.http.Serve(listener) }()
+	return s, nil
 }
 
-func refuseStandby(ctx *fasthttp.RequestCtx, checks func() []Check) {
-	ctx.SetConnectionClose()
+// follow has a server answer from now on, and returns when nothing is answered any more.
+func (s *Standby) follow(server *Server) error {
+	s.next.Store(server)
+	close(s.over)
+	return s.Serve(nil)
+}
+
+// Serve returns when nothing is answered any more. The listener is the one that the standby has.
+func (s *Standby) Serve(net.Listener) error { return <-s.ended }
+
+// Shutdown ends the standby as [strict.Server.Shutdown] does.
+func (s *Standby) Shutdown(ctx context.Context) error { return s.http.Shutdown(ctx) }
+
+func (s *Standby) answer(ctx *fasthttp.RequestCtx) {
+	if next := s.next.Load(); next != nil {
+		next.dispatch(ctx)
+		return
+	}
 	switch string(pathOf(&ctx.Request.Header)) {
 	case "/healthz":
 		writeJSON(ctx, fasthttp.StatusOK, healthy)
 	case "/readyz":
-		status, document := readiness(checks)
+		status, document := readiness(s.checks)
 		writeJSON(ctx, status, document)
 		ctx.Response.Header.SetCanonical(cacheControl, noStore)
 	default:
-		writeFailure(ctx, &service.Failure{Code: errcode.StoreUnavailable, Message: "this instance waits while another one decides; nothing was done: ask the other one, or this one again when GET /readyz answers 200"})
+		s.server.with(ctx, s.elsewhere)
+		return
+	}
+	if s.http.Draining() || ctx.Request.IsBodyStream() {
+		ctx.SetConnectionClose()
 	}
 }
 
-// A lender is a listener whose connections go to whichever server accepts them at the time.
-type lender struct {
-	net.Listener
-	begin    sync.Once
-	accepted chan net.Conn // closed when the listener is
-	failure  error         // of the listener, when accepted is closed
-}
-
-// accept hands out the connections of the listener, one after the other.
-func (l *lender) accept() {
-	for {
-		connection, err := l.Listener.Accept()
-		if err != nil {
-			l.failure = err
-			close(l.accepted)
-			return
-		}
-		l.accepted <- connection
+// elsewhere has another instance answer a request.
+func (s *Standby) elsewhere(c *call) *metrics.Route {
+	if s.pass == nil {
+		s.refuse(c, "this instance waits while another one decides; nothing was done: ask the other one, or this one again when GET /readyz answers 200")
+		return s.server.others
 	}
-}
-
-// next returns the next connection, or net.ErrClosed where over is closed first.
-func (l *lender) next(over <-chan struct{}) (net.Conn, error) {
-	l.begin.Do(func() { go l.accept() })
-	select {
-	case <-over:
-		return nil, net.ErrClosed
+	fault, err := c.readBody(mostOf(c))
+	switch {
+	case err != nil:
+		refuseUnread(c.RequestCtx, err)
+	case fault != nil:
+		writeFailure(c.RequestCtx, fault)
 	default:
+		return s.place(c)
 	}
-	select {
-	case connection, open := <-l.accepted:
-		if !open {
-			return nil, l.failure
-		}
-		return connection, nil
-	case <-over:
-		return nil, net.ErrClosed
-	}
+	return s.server.others
 }
 
-// Accept implements net.Listener.
-func (l *lender) Accept() (net.Conn, error) { return l.next(nil) }
-
-// A loan is the lender's listener for a server that gives it back: its Close leaves the listener open.
-type loan struct {
-	*lender
-	once sync.Once
-	over chan struct{}
+// mostOf is how large the body of a request may be.
+func mostOf(c *call) int {
+	resource, _ := find(pathOf(&c.Request.Header))
+	if resource == nil {
+		return otherBodyBytes
+	}
+	if c.route = resource.route(c.Method()); c.route == nil {
+		return otherBodyBytes
+	}
+	return c.route.maxBody()
 }
 
-// Accept implements net.Listener.
-func (l *loan) Accept() (net.Conn, error) { return l.next(l.over) }
-
-// Close implements net.Listener.
-func (l *loan) Close() error {
-	l.once.Do(func() { close(l.over) })
-	return nil
+// refuse says that nothing was done. The connection ends, so that the client's next one finds another instance, or this one when it
+// decides.
+func (s *Standby) refuse(c *call, message string) {
+	writeFailure(c.RequestCtx, &service.Failure{Code: errcode.StoreUnavailable, Message: message})
+	c.SetConnectionClose()
 }

@@ -54,6 +54,7 @@ type world struct {
 	console         *console.Console // of visitConsole
 	operatorConsole *OperatorConsole // of visitOperator
 	operatorLog     bytes.Buffer     // of visitOperator
+	passed          bool             // requests come to a standby, which passes them on
 }
 
 func newWorld(t *testing.T) *world {
@@ -147,6 +148,7 @@ func (w *world) config(decider *decision.Decider) Config {
 // serve starts a server, which takes the place of the one before.
 func (w *world) serve(config Config) *Server {
 	w.t.Helper()
+	config.Passed = w.passed
 	server, err := New(config)
 	if err != nil {
 		w.t.Fatal(err)
@@ -158,6 +160,9 @@ func (w *world) serve(config Config) *Server {
 	w.listener = listener
 	go func() { _ = server.Serve(anywhere{listener}) }()
 	w.t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
+	if w.passed {
+		w.listener = newPassing(w.t, listener.Addr().String()).listener
+	}
 	return server
 }
 
@@ -169,12 +174,12 @@ func (l anywhere) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return unnamed{c}, nil
+	return nameless{c}, nil
 }
 
-type unnamed struct{ net.Conn }
+type nameless struct{ net.Conn }
 
-func (unnamed) RemoteAddr() net.Addr { return &net.UnixAddr{} }
+func (nameless) RemoteAddr() net.Addr { return &net.UnixAddr{} }
 
 // createKey makes an API key that $name means.
 func (w *world) createKey(name string, request accounts.NewKey) accounts.KeyView {

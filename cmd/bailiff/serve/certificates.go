@@ -38,8 +38,8 @@ func (p pair) Outlook(now time.Time) (text string, soon, bad bool) {
 	return fmt.Sprintf("%s_CERT is good until %s", p.Prefix, until), false, false
 }
 
-// ReadPairs reads the certificates that settings name, each with its key: those of the API, of the internal endpoint and of the
-// mirror. It returns those that are good, and an error for each of the others.
+// ReadPairs reads the certificates that settings name, each with its key: those of the API, of the internal endpoint, of the
+// mirror and of this instance. It returns those that are good, and an error for each of the others.
 func ReadPairs(s *cmdsettings.Settings) (pairs []pair, faults []error) {
 	for _, side := range []struct {
 		prefix, cert, key, authorities string
@@ -48,6 +48,7 @@ func ReadPairs(s *cmdsettings.Settings) (pairs []pair, faults []error) {
 		{"SVC_TLS", s.TLSCert, s.TLSKey, "", false},
 		{"SVC_INTERNAL", s.InternalCert, s.InternalKey, s.InternalCA, true},
 		{"SVC_MIRROR", s.MirrorCert, s.MirrorKey, s.MirrorCA, true},
+		{"SVC_PEER", s.PeerCert, s.PeerKey, s.PeerCA, true},
 	} {
 		if side.cert == "" {
 			continue
@@ -96,11 +97,11 @@ func trust(config *tls.Config, caFile string) error {
 }
 
 // certificates are those that the sides of TLS show. Each may be replaced while the service runs.
-type certificates struct{ api, internal, mirror atomic.Pointer[tls.Config] }
+type certificates struct{ api, internal, mirror, peer atomic.Pointer[tls.Config] }
 
 // byPrefix are the places of the certificates, by the prefix of their settings.
 func (c *certificates) byPrefix() map[string]*atomic.Pointer[tls.Config] {
-	return map[string]*atomic.Pointer[tls.Config]{"SVC_TLS": &c.api, "SVC_INTERNAL": &c.internal, "SVC_MIRROR": &c.mirror}
+	return map[string]*atomic.Pointer[tls.Config]{"SVC_TLS": &c.api, "SVC_INTERNAL": &c.internal, "SVC_MIRROR": &c.mirror, "SVC_PEER": &c.peer}
 }
 
 // use puts pairs in force: connections that begin from now on see them.

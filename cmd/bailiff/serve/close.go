@@ -26,7 +26,8 @@ func (r *service) closeWithin(budget time.Duration) error {
 	}
 	faults := together(stages[0],
 		part{"what clients asked for", func(ctx context.Context) error {
-			return errors.Join(r.endStandby(), shutDown(ctx, r.clients))
+			r.endWaiting()
+			return shutDown(ctx, r.clients)
 		}},
 		part{"the work in the background", r.work.stop})
 	worked := faults[1]

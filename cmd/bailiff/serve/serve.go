@@ -187,7 +187,9 @@ func start(l launch) (*service, error) {
 		slots: newSlots(clock, s.TrustedProxies), failed: make(chan error, 16),
 	}
 	if err := running.open(l); errors.Is(err, pgledger.ErrStopped) {
-		return nil, err
+		ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+		defer cancel()
+		return nil, errors.Join(err, shutDown(ctx, running.clients)) // requests that are passed on end
 	} else if err != nil {
 		return nil, startup("%v", err)
 	}
@@ -209,6 +211,9 @@ func start(l launch) (*service, error) {
 
 // open reads the signing keys, and opens the ledger, for which it may have to wait until another instance ends.
 func (r *service) open(l launch) (err error) {
+	if err := r.listenPeers(); err != nil {
+		return err
+	}
 	if r.store, err = r.newStore(l.asked); err != nil {
 		return err
 	}
@@ -230,9 +235,7 @@ func (r *service) open(l launch) (err error) {
 // run serves until signals ends or something fails, then finishes what is in flight. From then on stop has left signals
 // to do what they do by default. Each of hangUps reloads the default policy.
 func (r *service) run(signals context.Context, stop func(), hangUps <-chan os.Signal) error {
-	if err := r.endStandby(); err != nil {
-		return errors.Join(err, r.close())
-	}
+	r.endWaiting()
 	r.deciding.Store(r.ready)
 	for _, one := range append(r.clients, r.operator...) {
 		if one.serves {

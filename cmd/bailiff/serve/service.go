@@ -33,7 +33,9 @@ type service struct {
 	guard        *clock.Guarded // of clock
 	watch        clockWatch
 	store        *pgledger.Store  // nil: the record is in the data folder
-	standby      *httpd.Standby   // answers while another instance decides; nil where it does not, or has ended
+	peers        peers
+	standby      *httpd.Standby   // answers clients while another instance decides; nil where the record is in the data folder
+	passed       *httpd.Standby   // the same of other instances; nil where they pass nothing on
 	stopWaiting  func()           // with standby
 	confirm      commit.Confirmer // nil: no other instance can have the record
 	ledger       ledger.Ledger

@@ -20,7 +20,7 @@ import (
 	"bailiff/runtime/ledger/reopen"
 )
 
-// standbyPatience bounds how long requests may take that came while another instance decided.
+// standbyPatience is how much longer than a lease a request waits for an instance that decides.
 const standbyPatience = 2 * time.Second
 
 // newStore returns the database that keeps the record, nil where the data folder does. asked ends waiting for another instance.
@@ -36,7 +36,7 @@ func (r *service) newStore(asked <-chan struct{}) (*pgledger.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	options.Stop = asked
+	options.Stop, options.Peer = asked, r.peers.address
 	options.Waits = func(owner string) {
 		r.log.Info("waiting: another instance decides", "owner", owner, "instance", options.Name, "lease", options.Lease, "address", r.address)
 		r.notify(daemon.SdNotifyReady) // it may wait for months
@@ -106,27 +106,30 @@ func (r *service) standBy() error {
 	if err := r.serveMonitor(); err != nil {
 		return err
 	}
-	r.standby, r.clients[at].listener = httpd.NewStandby(r.clients[at].listener, r.checks, r.log)
+	if err := r.awaitPeers(); err != nil {
+		return err
+	}
+	if r.standby, err = httpd.NewStandby(r.clients[at].listener, r.standbyConfig()); err != nil {
+		return err
+	}
+	r.clients[at].http = r.standby
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stopWaiting = cancel
 	r.startWatchdog(ctx, func(error) {})
+	if r.peers.listener != nil {
+		r.calls.Go(func() { r.askPeer(ctx) })
+	}
 	return nil
 }
 
 // decides reports whether this instance owns the record.
 func (r *service) decides() bool { return r.store.Standing() == pgledger.Deciding }
 
-// endStandby hands the listener of clients to the service.
-func (r *service) endStandby() error {
-	if r.standby == nil {
-		return nil
+// endWaiting ends what an instance does while another one decides.
+func (r *service) endWaiting() {
+	if r.stopWaiting != nil {
+		r.stopWaiting()
 	}
-	r.stopWaiting()
-	ctx, cancel := context.WithTimeout(context.Background(), standbyPatience)
-	defer cancel()
-	err := r.standby.Shutdown(ctx)
-	r.standby = nil
-	return err
 }
 
 // checks are those of the latest look or, while another instance decides, the one that does not pass for that.
@@ -136,6 +139,9 @@ func (r *service) checks() []httpd.Check {
 	}
 	reason := "it is starting"
 	if r.store != nil && r.store.Standing() == pgledger.Waiting {
+		if asked := r.peers.ready.Load(); asked != nil {
+			return []httpd.Check{*asked}
+		}
 		reason = "another instance decides, and this one waits for it to end"
 	}
 	return []httpd.Check{{Name: "service", Reason: reason}}

@@ -145,10 +145,15 @@ func (r *service) wire() error {
 	if config.Approve, err = r.newApprovals(); err != nil {
 		return err
 	}
+	config.Standby = r.standby
 	server, err := httpd.New(config)
 	if err != nil {
 		return err
 	}
+	if err := r.servePeers(config); err != nil {
+		return err
+	}
+	config.Standby = nil
 	r.clients[api].http, r.apis = server, append(r.apis, server)
 	r.admin = r.decider.Admin()
 	if err := r.listenConsole(); err != nil {

@@ -52,6 +52,11 @@ type Settings struct {
 	Store               StoreURL             `env:"SVC_STORE" secret:"" help:"PostgreSQL database that keeps the record in place of SVC_DATA_DIR, postgres://USER:PASSWORD@HOST,HOST/DATABASE, so that several instances can wait for each other"`
 	StoreSync           string               `env:"SVC_STORE_SYNC" default:"require" enum:"require,trust" help:"require starts only where the database confirms on a synchronous standby; trust leaves that to the database"`
 	StoreLease          Lease                `env:"SVC_STORE_LEASE" default:"2s" help:"how long the instance that decides may be silent before another one takes over, 1s to 1m; the same on all instances"`
+	PeerListen          Address              `env:"SVC_PEER_LISTEN" help:"address and port on which other instances of SVC_STORE pass requests on to this one while it decides (mutual TLS, but for loopback addresses); this one passes on, too, while it waits"`
+	PeerAddress         Address              `env:"SVC_PEER_ADDRESS" help:"address and port at which other instances reach that listener (default: SVC_PEER_LISTEN)"`
+	PeerCert            string               `env:"SVC_PEER_CERT" reload:"" help:"certificate of this instance (PEM) for SVC_INSTANCE.ID.bailiff.internal, where ID is what bailiff store status calls the store"`
+	PeerKey             string               `env:"SVC_PEER_KEY" reload:"" help:"its private key (PEM, mode 0600)"`
+	PeerCA              string               `env:"SVC_PEER_CA" reload:"" help:"certificates (PEM) of whom the certificates of instances have to come from"`
 	Instance            InstanceName         `env:"SVC_INSTANCE" help:"name of this instance at the database, different on each (default: the machine's host name)"`
 	KeyDir              string               `env:"SVC_KEY_DIR" default:"SVC_DATA_DIR/keys" help:"folder of the signing keys; made at the first start"`
 	SigningKeyFile      string               `env:"SVC_SIGNING_KEY_FILE" help:"file of the signing keys, in place of SVC_KEY_DIR; nothing is ever made there"`
@@ -154,6 +159,7 @@ func Read(environ []string) (*Settings, error) {
 	}
 	return s, errors.Join(
 		s.fitsStore(),
+		s.fitsPeers(),
 		s.localProfiles(),
 		whole([]string{"SVC_SMTP_URL", "SVC_SMTP_FROM"}, string(s.SMTPURL), s.SMTPFrom),
 		whole([]string{"SVC_EVENT_RETENTION", "SVC_EVENT_EXPORT"}, s.EventRetention.String(), s.EventExport),

@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"time"
@@ -97,6 +98,52 @@ func (s *Settings) fitsStore() error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// PeerDomain ends the names in the certificates of the instances of a store: an instance is NAME.ID.bailiff.internal.
+func PeerDomain(store string) string { return "." + store + ".bailiff.internal" }
+
+// fitsPeers refuses settings of passing requests on that are not whole, or that would let others in.
+func (s *Settings) fitsPeers() error {
+	err := whole([]string{"SVC_PEER_CERT", "SVC_PEER_KEY", "SVC_PEER_CA"}, s.PeerCert, s.PeerKey, s.PeerCA)
+	switch {
+	case s.PeerListen == "" && s.PeerAddress == "" && s.PeerCert == "":
+		return err
+	case err != nil:
+		return err
+	case s.PeerListen == "":
+		return errors.New("SVC_PEER_ADDRESS or SVC_PEER_CERT is set, and SVC_PEER_LISTEN is not; set it, or none of them")
+	case s.Store == "":
+		return errors.New("SVC_PEER_LISTEN is set, and SVC_STORE is not; instances without a common store pass nothing on: unset it")
+	case s.PeerCert == "" && !(s.PeerListen.Local() && (s.PeerAddress == "" || s.PeerAddress.Local())):
+		return fmt.Errorf("SVC_PEER_LISTEN is %q, and API keys would travel without TLS; set SVC_PEER_CERT, SVC_PEER_KEY and SVC_PEER_CA", string(s.PeerListen))
+	case s.PeerAddress == "" && unspecified(s.PeerListen):
+		return fmt.Errorf("SVC_PEER_LISTEN is %q, which does not say where other instances reach this one; set SVC_PEER_ADDRESS", string(s.PeerListen))
+	}
+	name, err := s.InstanceName()
+	if err == nil && s.PeerCert != "" && !hostName(name) {
+		return fmt.Errorf("the name of this instance is %q, and certificates name hosts; set SVC_INSTANCE to letters, digits, hyphens and dots", name)
+	}
+	return err
+}
+
+// unspecified reports whether an address names no host.
+func unspecified(a Address) bool {
+	host, _, err := net.SplitHostPort(string(a))
+	ip := net.ParseIP(host)
+	return err == nil && (host == "" || ip != nil && ip.IsUnspecified())
+}
+
+// hostName reports whether a name may be a part of a host's.
+func hostName(name string) bool {
+	for _, label := range strings.Split(name, ".") {
+		if label == "" || len(label) > 63 || strings.Trim(label, "-") != label {
+			return false
+		}
+	}
+	return !strings.ContainsFunc(name, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '.')
+	})
 }
 
 // WithoutStore says that a command works on the data folder alone, where SVC_STORE is set.

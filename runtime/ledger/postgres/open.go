@@ -201,6 +201,9 @@ func (s *Store) ID() (string, error) {
 	return made.id, err
 }
 
+// Name returns the name of this instance.
+func (s *Store) Name() string { return s.options.Name }
+
 // Owner returns the instance that decides, while this one waits for it; nil where none is known.
 func (s *Store) Owner() *Owner { return s.life.owner.Load() }
 

@@ -1,0 +1,210 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"bailiff/cmd/bailiff/cli"
+	cmdsettings "bailiff/cmd/bailiff/settings"
+	"bailiff/httpd"
+	"bailiff/httpd/strict"
+)
+
+const (
+	// peerDialTime bounds connecting to another instance: clients wait meanwhile.
+	peerDialTime = time.Second
+	// askPeerEvery is how often an instance that passes requests on asks the other one whether it is ready.
+	askPeerEvery = time.Second
+)
+
+// peers are the other instances of the store, as this one knows them.
+type peers struct {
+	listener net.Listener // where they pass requests on to this one; nil where they do not
+	address  string       // of the listener, as they reach it
+	domain   string       // that their certificates name them in
+	ready    atomic.Pointer[httpd.Check]
+}
+
+// listenPeers opens the listener for requests that other instances pass on, if there is to be one.
+func (r *service) listenPeers() error {
+	s := r.settings
+	if s.PeerListen == "" {
+		return nil
+	}
+	plain, err := strict.Listen(string(s.PeerListen))
+	if err != nil {
+		return fmt.Errorf("SVC_PEER_LISTEN: %w", err)
+	}
+	r.peers.address = string(s.PeerAddress)
+	if r.peers.address == "" {
+		r.peers.address = plain.Addr().String()
+	}
+	r.peers.listener = strict.NewRetryingListener(plain, nil, r.clock, r.log)
+	return nil
+}
+
+// awaitPeers refuses what other instances pass on as long as this one does not decide.
+func (r *service) awaitPeers() error {
+	if r.peers.listener == nil {
+		return nil
+	}
+	id, err := r.store.ID()
+	if err != nil {
+		return err
+	}
+	r.peers.domain = cmdsettings.PeerDomain(id)
+	if r.settings.PeerCert != "" {
+		if leaf := r.certificates.peer.Load().Certificates[0].Leaf; leaf.VerifyHostname(r.peerName(r.store.Name())) != nil {
+			return fmt.Errorf("SVC_PEER_CERT is of %s, and this instance is %s at this store; have its certificate made for that name", clip(strings.Join(leaf.DNSNames, " and ")), r.peerName(r.store.Name()))
+		}
+		r.peers.listener = tls.NewListener(r.peers.listener, &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: r.takePeer})
+	}
+	config := r.standbyConfig()
+	config.Pass = nil // what was passed on once is not passed on again
+	if r.passed, err = httpd.NewStandby(r.peers.listener, config); err != nil {
+		return err
+	}
+	r.clients = append(r.clients, server{http: r.passed, listener: r.peers.listener})
+	return nil
+}
+
+// peerName is how certificates name an instance.
+func (r *service) peerName(instance string) string { return instance + r.peers.domain }
+
+// takePeer is the set-up of a connection from another instance of this store.
+func (r *service) takePeer(*tls.ClientHelloInfo) (*tls.Config, error) {
+	config := r.certificates.peer.Load().Clone()
+	config.VerifyConnection = func(state tls.ConnectionState) error {
+		for _, name := range state.PeerCertificates[0].DNSNames {
+			if strings.HasSuffix(strings.ToLower(name), r.peers.domain) {
+				return nil
+			}
+		}
+		return errors.New("the certificate is not of an instance of this store")
+	}
+	return config, nil
+}
+
+// dialPeer connects to another instance.
+func (r *service) dialPeer(ctx context.Context, to httpd.Instance) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, peerDialTime)
+	defer cancel()
+	plain, err := r.calls.Dial(ctx, "tcp", to.Peer, nil)
+	shown := r.certificates.peer.Load()
+	if err != nil || shown == nil {
+		return plain, err
+	}
+	config := shown.Clone()
+	config.ServerName = r.peerName(to.Name)
+	conn := tls.Client(plain, config)
+	if err := conn.HandshakeContext(ctx); err != nil {
+		return nil, errors.Join(err, plain.Close())
+	}
+	return conn, nil
+}
+
+// owner is the instance that decides while this one waits.
+func (r *service) owner() httpd.Instance {
+	owner := r.store.Owner()
+	if owner == nil {
+		return httpd.Instance{}
+	}
+	return httpd.Instance{Name: owner.Name, Peer: owner.Peer, Gone: owner.Gone()}
+}
+
+// standbyConfig is how this instance answers while another one decides.
+func (r *service) standbyConfig() httpd.StandbyConfig {
+	c := httpd.StandbyConfig{Checks: r.checks, Log: r.log, Clock: r.clock, Random: r.calls.Random, TrustedProxies: r.settings.TrustedProxies, Metrics: r.metrics}
+	if r.peers.listener != nil {
+		c.Pass = &httpd.Passing{Owner: r.owner, Dial: r.dialPeer, Patience: time.Duration(r.settings.StoreLease) + standbyPatience}
+	}
+	return c
+}
+
+// askPeer asks the instance that decides, again and again, whether it is ready: if so, this one is as well.
+func (r *service) askPeer(ctx context.Context) {
+	var known string
+	for ticker := time.NewTicker(askPeerEvery); ; {
+		check := r.askOnce(ctx)
+		r.peers.ready.Store(&check)
+		if said := fmt.Sprint(check.Ready, check.Reason); said != known {
+			known = said
+			r.log.Info("passing requests on", "ready", check.Ready, "reason", check.Reason)
+		}
+		select {
+		case <-ctx.Done():
+			ticker.Stop()
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// askOnce asks the instance that decides whether it is ready.
+func (r *service) askOnce(ctx context.Context) httpd.Check {
+	check := httpd.Check{Name: "service"}
+	to := r.owner()
+	switch {
+	case to.Gone == nil:
+		check.Reason = "no instance decides that is known here"
+		return check
+	case to.Peer == "":
+		check.Reason = "the instance that decides takes no requests from others"
+		return check
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*askPeerEvery)
+	defer cancel()
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return r.dialPeer(ctx, to) }}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://bailiff/readyz", nil)
+	if err == nil {
+		request.Header.Set(httpd.PassedFrom, "127.0.0.1:1")
+		var response *http.Response
+		if response, err = transport.RoundTrip(request); err == nil {
+			_, err = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10))
+			err = errors.Join(err, response.Body.Close())
+			check.Ready = err == nil && response.StatusCode == http.StatusOK
+		}
+	}
+	var untrusted *tls.CertificateVerificationError
+	var unknown x509.UnknownAuthorityError
+	switch {
+	case check.Ready:
+		check.Reason = "another instance decides, and this one passes requests on to it"
+	case errors.As(err, &untrusted), errors.As(err, &unknown):
+		r.log.Warn("the certificate of the instance that decides is not good", "instance", to.Name, "address", to.Peer, "error", cli.Plain(err))
+		check.Reason = "the certificate of the instance that decides is not good"
+	case err != nil:
+		check.Reason = "the instance that decides can't be reached"
+	default:
+		check.Reason = "the instance that decides is not ready"
+	}
+	return check
+}
+
+// servePeers makes the server of requests that other instances pass on, with limits and budgets in common with the others.
+func (r *service) servePeers(config httpd.Config) error {
+	if r.passed == nil {
+		return nil
+	}
+	config.Standby, config.Passed = r.passed, true
+	api, err := httpd.New(config)
+	if err != nil {
+		return err
+	}
+	r.apis = append(r.apis, api)
+	for i := range r.clients {
+		if r.clients[i].http == r.passed {
+			r.clients[i].http = api
+		}
+	}
+	return nil
+}

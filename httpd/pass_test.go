@@ -1,0 +1,274 @@
+package httpd
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"bailiff/fuzz/kit/seed"
+	"bailiff/runtime/accounts"
+	"bailiff/runtime/metrics"
+)
+
+// A passing is a standby whose requests go to an instance at an address.
+type passing struct {
+	*Standby
+	listener net.Listener
+	peer     atomic.Pointer[Instance] // nil: none is known
+	dialled  atomic.Int64
+}
+
+func newPassing(t *testing.T, address string) *passing {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &passing{listener: listener}
+	p.peer.Store(&Instance{Name: "a", Peer: address, Gone: make(chan struct{})})
+	p.Standby, err = NewStandby(anywhere{listener}, StandbyConfig{
+		Pass: &Passing{
+			Owner: func() Instance {
+				if to := p.peer.Load(); to != nil {
+					return *to
+				}
+				return Instance{}
+			},
+			Dial: func(ctx context.Context, to Instance) (net.Conn, error) {
+				p.dialled.Add(1)
+				return new(net.Dialer).DialContext(ctx, "tcp", to.Peer)
+			},
+			Patience: 20 * time.Second,
+		},
+		Log: slog.New(slog.DiscardHandler), Clock: time.Now, Random: rand.NewChaCha8([32]byte{3}), Metrics: metrics.New(),
+		Checks: func() []Check { return []Check{{"ledger", true, "it takes decisions"}} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Shutdown(context.Background()) })
+	return p
+}
+
+// say sends a request over a connection of its own, and returns the answer.
+func (p *passing) say(t *testing.T, raw string) (*http.Response, string) {
+	t.Helper()
+	connection, err := net.Dial("tcp", p.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	return exchange(t, connection, []byte(raw))
+}
+
+// TestGoldenPassed: an instance that decides answers what another one passes on as what comes to it directly.
+func TestGoldenPassed(t *testing.T) { golden(t, true) }
+
+// A mute peer answers the first request of a connection, reads the next one, and closes.
+type mute struct {
+	net.Listener
+	mu   sync.Mutex
+	came map[string]int // requests by what their first line says
+}
+
+func newMute(t *testing.T) *mute {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &mute{Listener: listener, came: map[string]int{}}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go m.serve(c)
+		}
+	}()
+	return m
+}
+
+func (m *mute) serve(c net.Conn) {
+	defer c.Close()
+	from := bufio.NewReader(c)
+	for n := 0; ; n++ {
+		request, err := http.ReadRequest(from)
+		if err != nil {
+			return
+		}
+		_, _ = io.Copy(io.Discard, request.Body)
+		m.mu.Lock()
+		m.came[request.RequestURI]++
+		m.mu.Unlock()
+		if n > 0 {
+			return
+		}
+		fmt.Fprint(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+	}
+}
+
+// TestPassedOnce: what may have arrived at an instance that does not answer is not sent again, whatever it is that could be. The library
+// sends again what it takes for repeatable, as the canary shows.
+func TestPassedOnce(t *testing.T) {
+	peer := newMute(t)
+	p := newPassing(t, peer.Addr().String())
+	if response, body := p.say(t, "GET /warm HTTP/1.1\r\nHost: x\r\n\r\n"); response.StatusCode != 200 || body != "ok" {
+		t.Fatalf("the first answer of a connection: %d %s", response.StatusCode, body)
+	}
+	for i, raw := range []string{
+		"POST /v1/authorize HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}",
+		"POST /v1/a HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nIdempotency-Key: 1\r\n\r\n",
+		"POST /v1/b HTTP/1.1\r\nHost: x\r\nX-Idempotency-Key: 1\r\nContent-Length: 2\r\n\r\n{}",
+		"DELETE /v1/c HTTP/1.1\r\nHost: x\r\n\r\n",
+		"PUT /v1/d HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+	} {
+		target := strings.Fields(raw)[1]
+		response, body := p.say(t, raw)
+		peer.mu.Lock()
+		came := peer.came[target]
+		peer.mu.Unlock()
+		if response.StatusCode != 503 || !strings.Contains(body, "SVC_STORE_UNAVAILABLE") || !strings.Contains(body, "may or may not") || came != 1 {
+			t.Errorf("%d: %s came %d times, and was answered %d %s", i, target, came, response.StatusCode, body)
+		}
+		if response, _ := p.say(t, fmt.Sprintf("GET /warm-%d HTTP/1.1\r\nHost: x\r\n\r\n", i)); response.StatusCode != 200 {
+			t.Fatalf("the next connection: %d", response.StatusCode)
+		}
+	}
+	if p.say(t, "GET /again HTTP/1.1\r\nHost: x\r\n\r\n"); peer.came["/again"] != 2 { // the canary: only reads are repeated
+		t.Errorf("a read that was cut off came %d times; the library repeats none, and the test shows nothing", peer.came["/again"])
+	}
+}
+
+// TestPassedUnchanged: an instance gets the request that the client has sent.
+func TestPassedUnchanged(t *testing.T) {
+	random := rand.New(rand.NewPCG(uint64(seed.Value(t)), 3))
+	seen := make(chan string, 1)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	plain := http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		lines := []string{r.Method, r.RequestURI, r.Host, fmt.Sprintf("%d %.20s", len(body), body)}
+		for name, values := range r.Header {
+			if name == PassedFrom && values[0] == unnamed || name == "Content-Length" && values[0] == "0" || name == "User-Agent" && values[0] == "" {
+				continue
+			}
+			if name == "User-Agent" { // the library sends one of them, and the service reads none
+				values = values[:1]
+			}
+			lines = append(lines, fmt.Sprintf("%s: %q", name, values))
+		}
+		slices.Sort(lines[4:])
+		seen <- strings.Join(lines, "\n")
+	})}
+	go func() { _ = plain.Serve(listener) }()
+	defer plain.Close()
+	p := newPassing(t, listener.Addr().String())
+	pick := func(from ...string) string { return from[random.IntN(len(from))] }
+	for range 300 {
+		body := strings.Repeat("x", random.IntN(3)*random.IntN(40_000))
+		method := pick("GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND")
+		if method == "GET" {
+			body = ""
+		}
+		var raw strings.Builder
+		fmt.Fprintf(&raw, "%s /%s%s%s HTTP/1.1\r\nHost: %s\r\n", method,
+			pick("", "v1/", "a%2Fb/", "../", "%2e%2e/", "a//b/"), pick("x", "%7a%5C", "a;b", "é", "a:b@c", "http://u:p@h/"), pick("", "?", "?a=b&a=%26", "??", "?x=http://e/#f"), pick("localhost:1", "svc.example", "[::1]:80"))
+		for range random.IntN(6) {
+			fmt.Fprintf(&raw, "%s: %s\r\n", pick("Authorization", "X-Request-Id", "Accept-Encoding", "Cookie", "X-Forwarded-For", "x-BAILIFF-agent", "Content-Type", "User-Agent", "Accept"), pick("a", "b=c; d=e", "", "Bearer  sk", "1.2.3.4, 5.6.7.8", "\"q\""))
+		}
+		if body != "" {
+			fmt.Fprintf(&raw, "Content-Length: %d\r\n", len(body))
+		}
+		raw.WriteString("\r\n" + body)
+		direct, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response, _ := exchange(t, direct, []byte(raw.String())); response.StatusCode == 400 {
+			direct.Close()
+			continue // the test's own reader refuses it
+		}
+		direct.Close()
+		want := <-seen
+		p.say(t, raw.String())
+		if got := <-seen; got != want {
+			t.Fatalf("it was sent:\n%.500s\nand came as:\n%s\nin place of:\n%s", raw.String(), got, want)
+		}
+	}
+}
+
+// TestPassedFrom: limits count by the client's address, and not by what a client says of it.
+func TestPassedFrom(t *testing.T) {
+	seen := make(chan []string, 1)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	plain := http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		seen <- append(r.Header.Values(PassedFrom), r.Header.Values(passedTLS)...)
+	})}
+	go func() { _ = plain.Serve(listener) }()
+	defer plain.Close()
+	p := newPassing(t, listener.Addr().String())
+	p.say(t, "GET /x HTTP/1.1\r\nHost: x\r\nBailiff-Passed-From: 9.9.9.9:9\r\nbailiff-passed-tls: 1\r\n\r\n")
+	if got := <-seen; !slices.Equal(got, []string{unnamed}) {
+		t.Errorf("a client says who it is: %q", got)
+	}
+}
+
+// TestFollowed: a request waits for an instance that takes it, which may be the one that it came to.
+func TestFollowed(t *testing.T) {
+	w := newWorld(t)
+	p := newPassing(t, "127.0.0.1:1") // nothing listens there
+	connection, err := net.Dial("tcp", p.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	key := w.createKey("a", accounts.NewKey{})
+	ask := "POST /v1/authorize/test-run HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + key.APIKey + "\r\nContent-Length: 2\r\n\r\n{}"
+	answered := make(chan string, 1)
+	go func() {
+		response, body := exchange(t, connection, []byte(ask))
+		answered <- fmt.Sprint(response.StatusCode, body)
+	}()
+	for p.dialled.Load() < 3 {
+		time.Sleep(time.Millisecond)
+	}
+	select {
+	case got := <-answered:
+		t.Fatalf("answered while no instance decides: %s", got)
+	default:
+	}
+	config := w.config(w.authority("", false))
+	config.Standby = p.Standby
+	server, err := New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = server.Serve(nil) }()
+	if got := <-answered; !strings.HasPrefix(got, "400") || !strings.Contains(got, "SVC_VALIDATION") {
+		t.Errorf("the server that took over answers %s", got)
+	}
+	if response, _ := exchange(t, connection, []byte("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")); response.StatusCode != 200 {
+		t.Errorf("the connection afterwards: %d", response.StatusCode)
+	}
+}
