@@ -29,6 +29,9 @@ const (
 	passedTLS  = "Bailiff-Passed-Tls"
 )
 
+// passedBack is in the answer of an instance that has done nothing, since it does not decide, or not yet.
+const passedBack = "Bailiff-Passed-Back"
+
 // unnamed is PassedFrom of a client that has no address, as over a Unix socket.
 const unnamed = "unix"
 
@@ -157,6 +160,11 @@ func (s *Standby) send(c *call, to Instance) (answered bool) {
 		}
 		return true
 	}
+	if response.Header.Get(passedBack) != "" {
+		response.Body.Close()
+		end()
+		return false
+	}
 	s.tell(c, response, end)
 	return true
 }
@@ -171,7 +179,7 @@ func (s *Standby) lose(c *call) {
 var hopHeaders = map[string]bool{
 	fasthttp.HeaderConnection: true, "Keep-Alive": true, fasthttp.HeaderTE: true, fasthttp.HeaderUpgrade: true, fasthttp.HeaderExpect: true,
 	fasthttp.HeaderTransferEncoding: true, fasthttp.HeaderContentLength: true, fasthttp.HeaderHost: true,
-	PassedFrom: true, passedTLS: true,
+	PassedFrom: true, passedTLS: true, passedBack: true,
 }
 
 // A wholeBody is a body that is there. Its type hides it from the library, which would send a request again that it can rewind.

@@ -234,6 +234,28 @@ func TestPassedFrom(t *testing.T) {
 	}
 }
 
+// TestPassedBack: an instance that does not decide yet has done nothing, so that the request is sent again.
+func TestPassedBack(t *testing.T) {
+	var came atomic.Int64
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	plain := http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if came.Add(1) < 3 {
+			w.Header().Set(passedBack, "1")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})}
+	go func() { _ = plain.Serve(listener) }()
+	defer plain.Close()
+	p := newPassing(t, listener.Addr().String())
+	if response, _ := p.say(t, "POST /v1/authorize HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"); response.StatusCode != 200 || came.Load() != 3 {
+		t.Errorf("it came %d times, and was answered %d", came.Load(), response.StatusCode)
+	}
+}
+
 // TestFollowed: a request waits for an instance that takes it, which may be the one that it came to.
 func TestFollowed(t *testing.T) {
 	w := newWorld(t)

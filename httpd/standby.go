@@ -21,6 +21,7 @@ import (
 type StandbyConfig struct {
 	Checks         func() []Check // why the instance is not ready, or that it passes requests on
 	Pass           *Passing
+	Passed         bool // requests come from other instances
 	Log            *slog.Logger
 	Clock          clock.Clock
 	Random         io.Reader      // for the ids of requests
@@ -35,6 +36,7 @@ type Standby struct {
 	http   *strict.Server
 	checks func() []Check
 	pass   *Passing
+	passed bool
 	server *Server // reads requests; it has no authority
 	ended  chan error
 
@@ -44,7 +46,7 @@ type Standby struct {
 
 // NewStandby answers on a listener at once.
 func NewStandby(listener net.Listener, c StandbyConfig) (*Standby, error) {
-	s := &Standby{checks: c.Checks, pass: c.Pass, ended: make(chan error, 1), over: make(chan struct{})}
+	s := &Standby{checks: c.Checks, pass: c.Pass, passed: c.Passed, ended: make(chan error, 1), over: make(chan struct{})}
 	s.server = &Server{config: Config{Clock: c.Clock, TrustedProxies: c.TrustedProxies}, log: c.Log, bodies: NewBodies(c.Clock, c.Log), others: c.Metrics.Route("passed on")}
 	if err := s.server.ids.init(c.Random); err != nil {
 		return nil, err
@@ -93,6 +95,9 @@ func (s *Standby) answer(ctx *fasthttp.RequestCtx) {
 func (s *Standby) elsewhere(c *call) *metrics.Route {
 	if s.pass == nil {
 		s.refuse(c, "this instance waits while another one decides; nothing was done: ask the other one, or this one again when GET /readyz answers 200")
+		if s.passed {
+			c.Response.Header.Set(passedBack, "1")
+		}
 		return s.server.others
 	}
 	fault, err := c.readBody(mostOf(c))

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	mathrand "math/rand/v2"
 	"net/http"
 	"os/exec"
@@ -18,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"bailiff/fuzz/kit/certificate"
 	"bailiff/fuzz/kit/pgtest"
 	"bailiff/fuzz/kit/seed"
 )
@@ -35,11 +37,13 @@ type failover struct {
 	serial           atomic.Int64
 	answers          atomic.Int64 // decisions that were told
 	ending           atomic.Bool
+	passing          bool // instances pass requests on, and clients ask any of them
 
 	mu     sync.Mutex
 	told   told
 	silent time.Duration // the longest time without an answer
 	last   time.Time     // an answer came
+	errors int           // requests that were not answered
 }
 
 // An instance is started again whenever it ends.
@@ -60,16 +64,17 @@ type instance struct {
 
 var listens = regexp.MustCompile(`(?:msg=serving|msg="waiting: another instance decides") .*address=(\S+)`)
 
-func newFailover(t *testing.T) *failover {
+func newFailover(t *testing.T, passing bool) *failover {
 	t.Helper()
-	f := &failover{told: told{groups: map[string]string{}, decisions: map[string]string{}}, last: time.Now()}
+	f := &failover{passing: passing, told: told{groups: map[string]string{}, decisions: map[string]string{}}, last: time.Now()}
 	f.primary, f.standby = pgtest.StartPair(t)
 	f.site = newSite(t, fmt.Sprintf(toolPolicy, taskLimit), "SVC_STORE="+pgtest.Both(f.primary, f.standby), "SVC_STORE_LEASE="+failoverLease.String())
 	f.env = append(f.env, "SVC_KEY_DIR="+f.path("keys"))
 	f.must("store", "init")
 	f.key = f.apiKey() // before any instance runs
+	peers := f.certify("a", "b")
 	for i, name := range []string{"a", "b"} {
-		f.instances[i] = &instance{f: f, name: name, ended: make(chan struct{}), env: append(slices.Clone(f.env), "SVC_DATA_DIR="+f.path("data-"+name), "SVC_INSTANCE="+name)}
+		f.instances[i] = &instance{f: f, name: name, ended: make(chan struct{}), env: append(slices.Clone(f.env), append(peers[name], "SVC_DATA_DIR="+f.path("data-"+name), "SVC_INSTANCE="+name)...)}
 	}
 	t.Cleanup(f.end)
 	for _, i := range f.instances {
@@ -81,6 +86,31 @@ func newFailover(t *testing.T) *failover {
 		i.env = append(i.env, "SVC_STORE_SYNC=trust")
 	}
 	return f
+}
+
+// certify makes certificates for instances that pass requests on, and returns the settings of each.
+func (f *failover) certify(names ...string) map[string][]string {
+	f.t.Helper()
+	settings := map[string][]string{}
+	if !f.passing {
+		return settings
+	}
+	var status struct{ ID string }
+	text, said, _ := f.run("store", "status", "--json")
+	if err := json.Unmarshal([]byte(text), &status); err != nil {
+		f.t.Fatalf("%v: %s", err, said)
+	}
+	hosts := map[string]string{}
+	for _, name := range names {
+		hosts[name] = name + "." + status.ID + ".bailiff.internal"
+	}
+	if err := certificate.Make(f.dir, "authority", slices.Collect(maps.Values(hosts))...); err != nil {
+		f.t.Fatal(err)
+	}
+	for name, host := range hosts {
+		settings[name] = []string{"SVC_PEER_LISTEN=127.0.0.1:0", "SVC_PEER_CERT=" + f.path(host+".pem"), "SVC_PEER_KEY=" + f.path(host+".key"), "SVC_PEER_CA=" + f.path("authority.pem")}
+	}
+	return settings
 }
 
 // end ends the instances.
@@ -195,6 +225,9 @@ func (f *failover) decides(client int, stop <-chan struct{}) {
 			return
 		default:
 		}
+		if f.passing {
+			at = int(f.serial.Load())
+		}
 		base := f.instances[at%2].address()
 		sum := sha256.Sum256(fmt.Append(nil, f.serial.Add(1)))
 		commitment, task := hex.EncodeToString(sum[:]), fmt.Sprintf("t-%d", n/60*4+client%4)
@@ -208,6 +241,11 @@ func (f *failover) decides(client int, stop <-chan struct{}) {
 		}
 		if base == "" || err != nil || got.PolicyHash == "" || got.Code == "SVC_LIMIT_STORE_UNAVAILABLE" {
 			at++
+			if base != "" {
+				f.mu.Lock()
+				f.errors++
+				f.mu.Unlock()
+			}
 			time.Sleep(20 * time.Millisecond)
 			continue
 		}
@@ -254,15 +292,20 @@ func (f *failover) hold(after string) []logged {
 // lost, no limit is exceeded, and nothing is decided twice. BAILIFF_FAILOVERS says how often.
 func TestFailover(t *testing.T) {
 	random := mathrand.New(mathrand.NewPCG(uint64(seed.Value(t)), 2))
-	for range times(t, "BAILIFF_FAILOVERS", 1) {
-		failOver(t, random)
+	for n := range times(t, "BAILIFF_FAILOVERS", 1) {
+		failOver(t, random, n%2 == 0)
 	}
 }
 
-func failOver(t *testing.T, random *mathrand.Rand) {
-	f := newFailover(t)
+func failOver(t *testing.T, random *mathrand.Rand, passing bool) {
+	f := newFailover(t, passing)
+	t.Logf("requests are passed on: %t", f.passing)
 	defer f.end()
-	f.refusesMeanwhile()
+	if f.passing {
+		f.passesMeanwhile()
+	} else {
+		f.refusesMeanwhile()
+	}
 	stop := make(chan struct{})
 	var clients sync.WaitGroup
 	for client := range 8 {
@@ -273,7 +316,11 @@ func failOver(t *testing.T, random *mathrand.Rand) {
 	random.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
 	for _, fault := range append(faults, f.lostPrimary) {
 		what := fault()
-		t.Logf("%s: %v without an answer", what, f.goesOn().Round(time.Millisecond))
+		silent := f.goesOn()
+		f.mu.Lock()
+		t.Logf("%s: %v without an answer, %d requests without one", what, silent.Round(time.Millisecond), f.errors)
+		f.errors = 0
+		f.mu.Unlock()
 		if t.Failed() {
 			break
 		}
@@ -396,6 +443,31 @@ func (f *failover) refusesMeanwhile() {
 	}
 	if _, err := f.on(other, "keys", "list"); err == nil || !strings.Contains(err.Error(), "the instance "+owner.name+" decides") {
 		f.t.Errorf("a command where an instance waits: %v", err)
+	}
+}
+
+// passesMeanwhile: an instance that waits is ready, and answers as the one that decides does.
+func (f *failover) passesMeanwhile() {
+	f.t.Helper()
+	owner, other := f.owner()
+	waiting, deciding := &running{site: f.site, base: other.address()}, &running{site: f.site, base: owner.address()}
+	f.await("the instance that waits passes requests on", func() bool { status, _, _ := waiting.get("/readyz"); return status == 200 })
+	for _, path := range []string{"/v1/warranty", "/.well-known/jwks.json", "/openapi.json", "/nowhere"} {
+		wantStatus, _, want := deciding.get(path)
+		if status, _, body := waiting.get(path); status != wantStatus || body != want {
+			f.t.Errorf("%s of an instance that passes it on: %d %s; of the other one: %d %s", path, status, body, wantStatus, want)
+		}
+	}
+	got := waiting.ask("/v1/authorize", f.key, tool("bash", `"command":"ls","task_id":"passed"`))
+	if got.HTTP != 200 || got.Status != "ALLOWED" {
+		f.t.Errorf("an instance that passes it on: %d %s", got.HTTP, got.Raw)
+	}
+	key := f.second(owner)
+	if _, err := f.on(owner, "keys", "revoke", key.KeyID); err != nil {
+		f.t.Errorf("revoking a key: %v", err)
+	}
+	if got := waiting.ask("/v1/authorize", key.APIKey, tool("bash", `"command":"ls"`)); got.HTTP != 401 {
+		f.t.Errorf("a key that was revoked, at the instance that waits: %d %s", got.HTTP, got.Raw)
 	}
 }
 

@@ -43,11 +43,15 @@ func shutDown(ctx context.Context, servers []server) error {
 	return errors.Join(faults...)
 }
 
-// newSlots bounds connections by the files that this process may open; nil where that is not known.
-func newSlots(clock clock.Clock, proxies []netip.Prefix) *strict.Slots {
+// newSlots bounds connections by the files that this process may open; nil where that is not known. A request that is passed on has two
+// connections.
+func newSlots(clock clock.Clock, proxies []netip.Prefix, passes bool) *strict.Slots {
 	room, known := strict.RoomByFiles()
 	if !known {
 		return nil
+	}
+	if passes {
+		room = max(1, room/2)
 	}
 	return strict.NewSlots(room, clock, proxies, httpd.SourceOf)
 }

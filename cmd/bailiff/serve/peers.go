@@ -69,7 +69,7 @@ func (r *service) awaitPeers() error {
 		r.peers.listener = tls.NewListener(r.peers.listener, &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: r.takePeer})
 	}
 	config := r.standbyConfig()
-	config.Pass = nil // what was passed on once is not passed on again
+	config.Pass, config.Passed = nil, true // what was passed on once is not passed on again
 	if r.passed, err = httpd.NewStandby(r.peers.listener, config); err != nil {
 		return err
 	}

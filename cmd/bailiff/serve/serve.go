@@ -184,7 +184,7 @@ func start(l launch) (*service, error) {
 	clock := clock.Clock(guard.Now)
 	running := &service{
 		settings: s, current: s, again: l.again, log: log, level: l.level, clock: clock, calls: system.Real(clock), guard: guard, boot: boot, metrics: metrics.New(), deliveries: webhook.NewHistory(),
-		slots: newSlots(clock, s.TrustedProxies), failed: make(chan error, 16),
+		slots: newSlots(clock, s.TrustedProxies, s.PeerListen != ""), failed: make(chan error, 16),
 	}
 	if err := running.open(l); errors.Is(err, pgledger.ErrStopped) {
 		ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)

@@ -32,7 +32,7 @@ type service struct {
 	calls        system.Calls   // with that clock
 	guard        *clock.Guarded // of clock
 	watch        clockWatch
-	store        *pgledger.Store  // nil: the record is in the data folder
+	store        *pgledger.Store // nil: the record is in the data folder
 	peers        peers
 	standby      *httpd.Standby   // answers clients while another instance decides; nil where the record is in the data folder
 	passed       *httpd.Standby   // the same of other instances; nil where they pass nothing on

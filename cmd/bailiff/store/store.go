@@ -62,6 +62,7 @@ database keeps it on a second machine. The exit code is 1 where no instance deci
 // statusView is the status in JSON.
 type statusView struct {
 	Server      string         `json:"server"`
+	ID          string         `json:"id"`
 	Environment string         `json:"environment"`
 	Level       int            `json:"level"`
 	Owner       string         `json:"owner"`
@@ -77,6 +78,7 @@ type statusView struct {
 
 type instanceView struct {
 	Name    string `json:"name"`
+	Peer    string `json:"peer,omitempty"`
 	HeardMS int64  `json:"heard_ms"`
 }
 
@@ -106,18 +108,18 @@ func decides(status *pgledger.Status, lease time.Duration) bool {
 
 func view(status *pgledger.Status) statusView {
 	v := statusView{
-		Server: status.Server, Environment: status.Environment, Level: status.Level, Owner: status.Owner, Term: status.Term, HeardMS: status.Heard.Milliseconds(),
+		Server: status.Server, ID: status.ID, Environment: status.Environment, Level: status.Level, Owner: status.Owner, Term: status.Term, HeardMS: status.Heard.Milliseconds(),
 		Last: status.Last, Bytes: status.Bytes, OffsetMS: status.Offset.Milliseconds(), Unsafe: status.Unsafe, MayChange: status.Changes, Instances: []instanceView{},
 	}
 	for _, one := range status.Instances {
-		v.Instances = append(v.Instances, instanceView{one.Name, one.Heard.Milliseconds()})
+		v.Instances = append(v.Instances, instanceView{one.Name, one.Peer, one.Heard.Milliseconds()})
 	}
 	return v
 }
 
 func tell(std cli.Streams, status *pgledger.Status, lease time.Duration) error {
 	round := func(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
-	fmt.Fprintf(std.Out, "PostgreSQL %s, environment %s, %d records, %d MiB of tables\n", status.Server, status.Environment, status.Last, status.Bytes>>20)
+	fmt.Fprintf(std.Out, "PostgreSQL %s, environment %s, store %s, %d records, %d MiB of tables\n", status.Server, status.Environment, status.ID, status.Last, status.Bytes>>20)
 	switch {
 	case status.Owner == "":
 		fmt.Fprintln(std.Out, "no instance decides")
@@ -128,7 +130,7 @@ func tell(std cli.Streams, status *pgledger.Status, lease time.Duration) error {
 	}
 	for _, one := range status.Instances {
 		if one.Name != status.Owner && one.Heard <= lease {
-			fmt.Fprintf(std.Out, "%s waits, heard %s ago\n", one.Name, round(one.Heard))
+			fmt.Fprintf(std.Out, "%s waits, heard %s ago%s\n", one.Name, round(one.Heard), passes(one.Peer))
 		}
 	}
 	if status.Unsafe != "" {
@@ -139,6 +141,14 @@ func tell(std cli.Streams, status *pgledger.Status, lease time.Duration) error {
 	}
 	_, err := fmt.Fprintf(std.Out, "the database's clock is %s ahead of this machine's\n", round(status.Offset))
 	return err
+}
+
+// passes says where an instance takes requests from others.
+func passes(peer string) string {
+	if peer == "" {
+		return ", and passes nothing on"
+	}
+	return ", and takes requests of others at " + peer
 }
 
 // with calls use with the database of SVC_STORE.

@@ -68,6 +68,7 @@ func (s *Store) Init(role string) (fresh bool, err error) {
 // A Status is what there is to know of a database.
 type Status struct {
 	Server      string // version
+	ID          string // of the store
 	Environment string
 	Level       int
 
@@ -87,6 +88,7 @@ type Status struct {
 // An InstanceStatus is an instance that was heard in the last day.
 type InstanceStatus struct {
 	Name  string
+	Peer  string        // where it takes requests from others; "" where it takes none
 	Heard time.Duration // since then
 }
 
@@ -94,25 +96,25 @@ type InstanceStatus struct {
 func (s *Store) Status() (status Status, err error) {
 	if made, err := s.db.made(); err != nil {
 		return status, fmt.Errorf("ledger: asking the database: %w", err)
-	} else if made.level == 0 || made.environment != s.options.Environment {
+	} else if made.level != level || made.environment != s.options.Environment {
 		return status, s.check()
 	}
 	err = s.db.query(func(ctx context.Context, c *pgx.Conn) error {
 		asked := s.options.Calls.Clock()
 		var now time.Time
 		var heard float64
-		if err := c.QueryRow(ctx, sqlStatus).Scan(&now, &status.Server, &status.Level, &status.Environment, &status.Term, &status.Owner, &heard, &status.Last, &status.Bytes, &status.Changes); err != nil {
+		if err := c.QueryRow(ctx, sqlStatus).Scan(&now, &status.Server, &status.ID, &status.Level, &status.Environment, &status.Term, &status.Owner, &heard, &status.Last, &status.Bytes, &status.Changes); err != nil {
 			return err
 		}
 		status.Offset = now.Sub(asked.Add(s.options.Calls.Clock().Sub(asked) / 2))
 		status.Heard = seconds(heard)
-		rows, err := c.Query(ctx, `SELECT name, extract(epoch FROM clock_timestamp() - seen)::float8 FROM bailiff.instances WHERE seen > clock_timestamp() - interval '1 day' ORDER BY name, seen DESC`)
+		rows, err := c.Query(ctx, `SELECT name, peer, extract(epoch FROM clock_timestamp() - seen)::float8 FROM bailiff.instances WHERE seen > clock_timestamp() - interval '1 day' ORDER BY name, seen DESC`)
 		if err != nil {
 			return err
 		}
 		status.Instances, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (i InstanceStatus, err error) {
 			var heard float64
-			err = row.Scan(&i.Name, &heard)
+			err = row.Scan(&i.Name, &i.Peer, &heard)
 			i.Heard = seconds(heard)
 			return i, err
 		})
@@ -130,7 +132,7 @@ func (s *Store) Status() (status Status, err error) {
 	return status, nil
 }
 
-const sqlStatus = `SELECT clock_timestamp(), current_setting('server_version'), st.level, st.environment, s.term, COALESCE(s.owner_name, ''),
+const sqlStatus = `SELECT clock_timestamp(), current_setting('server_version'), st.id, st.level, st.environment, s.term, COALESCE(s.owner_name, ''),
 COALESCE(extract(epoch FROM clock_timestamp() - i.seen)::float8, 0), COALESCE((SELECT g.last FROM bailiff.groups g WHERE g.slot = 0 ORDER BY g.first DESC LIMIT 1), 0),
 (SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'bailiff' AND c.relkind = 'r'),
 has_table_privilege('bailiff.groups', 'UPDATE') OR has_table_privilege('bailiff.groups', 'DELETE') OR has_table_privilege('bailiff.groups', 'TRUNCATE')
