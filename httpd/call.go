@@ -90,7 +90,7 @@ func (s *Server) with(ctx *fasthttp.RequestCtx, answer func(*call) *metrics.Rout
 // lead takes a request to its route, and returns what counts the route's answers.
 func (s *Server) lead(c *call) *metrics.Route {
 	if s.config.Passed {
-		if fault := c.takePassed(); fault != nil {
+		if fault := takePassed(c.RequestCtx); fault != nil {
 			s.fail(c, fault)
 			return s.others
 		}

@@ -54,11 +54,10 @@ type Config struct {
 
 	Bodies *budget.Budget // counts the memory of request bodies; nil: NewBodies
 
-	Standby *Standby // has answered on the listener so far; nil where nothing has
-	Passed  bool     // requests come from other instances, which say who has sent them
+	Passed bool // requests come from other instances, which say who has sent them
 
 	Metrics  *metrics.Metrics // nil where they are not read
-	Timeouts Timeouts         // not used with Standby, which has its own
+	Timeouts Timeouts
 }
 
 // Timeouts bound how long clients may take. What is zero is set to its default.

@@ -97,7 +97,7 @@ func (s *Server) consoleScheme(c *call) (scheme string, fault *service.Failure) 
 		return "https", nil
 	}
 	direct := len(forwarded) == 0 && len(c.Request.Header.PeekAll("X-Forwarded-For")) == 0
-	if c.secure() && (direct || !s.trusts(peer)) {
+	if s.secure(c.RequestCtx) && (direct || !s.trusts(peer)) {
 		return "https", nil
 	}
 	if direct && peer.IsLoopback() && console.LoopbackHost(string(c.Request.Header.Host())) {

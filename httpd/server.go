@@ -40,7 +40,6 @@ type Server struct {
 	rates     atomic.Pointer[Limits] // those of config, until SetLimits
 	log       *slog.Logger
 	http      *strict.Server
-	standby   *Standby // nil: there was none
 	documents documents
 	gateway   *gateway.Gateway
 	ids       requestIDs
@@ -79,11 +78,7 @@ func New(c Config) (*Server, error) {
 	s.others = c.Metrics.Route("other")
 	s.pages = c.Metrics.Route(console.Root)
 	s.envoy = c.Metrics.Route(envoy.Prefix)
-	if s.standby = c.Standby; s.standby != nil {
-		s.http = s.standby.http
-	} else {
-		s.http = newStrict(c.Log, s.dispatch, c.Timeouts)
-	}
+	s.http = newStrict(c.Log, s.dispatch, c.Timeouts)
 	return s, nil
 }
 
@@ -129,13 +124,8 @@ func (s *Server) SetLimits(limits Limits) error {
 	return nil
 }
 
-// Serve answers on a listener until Shutdown. It is called once. Where a standby answers on it, the server takes over from that.
-func (s *Server) Serve(listener net.Listener) error {
-	if s.standby != nil {
-		return s.standby.follow(s)
-	}
-	return s.http.Serve(listener)
-}
+// Serve answers on a listener until Shutdown. It is called once.
+func (s *Server) Serve(listener net.Listener) error { return s.http.Serve(listener) }
 
 // Shutdown stops the server as [strict.Server.Shutdown] does.
 func (s *Server) Shutdown(ctx context.Context) error { return s.http.Shutdown(ctx) }

@@ -8,6 +8,9 @@ import (
 	"strconv"
 
 	"github.com/valyala/fasthttp"
+
+	"bailiff/httpd/strict"
+	"bailiff/runtime/service"
 )
 
 // networkBits is how much of an IPv6 address names a source: a site has a /64 of its own (decisions, section 3).
@@ -119,4 +122,40 @@ func network(address netip.Addr) netip.Addr {
 		return address
 	}
 	return prefix.Addr()
+}
+
+// PassedFrom and passedTLS are the headers by which an instance that passes a request on says who has sent it: the address of the client's
+// connection, and whether that has TLS. They count on the listener for instances alone (Config.Passed), and a client's are not passed on.
+const (
+	PassedFrom = "Bailiff-Passed-From"
+	passedTLS  = "Bailiff-Passed-Tls"
+)
+
+// unnamed is PassedFrom of a client that has no address, as over a Unix socket.
+const unnamed = "unix"
+
+// takePassed makes a request that another instance has passed on that of the client who sent it there.
+func takePassed(ctx *fasthttp.RequestCtx) *service.Failure {
+	from := ctx.Request.Header.PeekAll(PassedFrom)
+	if len(from) != 1 {
+		return schemaFailure("requests come to this address from other instances alone")
+	}
+	if string(from[0]) == unnamed {
+		ctx.SetRemoteAddr(&net.UnixAddr{})
+		return nil
+	}
+	at, err := netip.ParseAddrPort(string(from[0]))
+	if err != nil {
+		return schemaFailure("the header " + PassedFrom + " has no address with a port")
+	}
+	ctx.SetRemoteAddr(net.TCPAddrFromAddrPort(at))
+	return nil
+}
+
+// secure reports whether the client's connection has TLS.
+func (s *Server) secure(ctx *fasthttp.RequestCtx) bool {
+	if s.config.Passed {
+		return string(ctx.Request.Header.Peek(passedTLS)) == "1"
+	}
+	return strict.Secure(ctx.Conn())
 }

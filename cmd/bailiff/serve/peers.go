@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"bailiff/cmd/bailiff/cli"
@@ -25,14 +24,6 @@ const (
 	// askPeerEvery is how often an instance that passes requests on asks the other one whether it is ready.
 	askPeerEvery = time.Second
 )
-
-// peers are the other instances of the store, as this one knows them.
-type peers struct {
-	listener net.Listener // where they pass requests on to this one; nil where they do not
-	address  string       // of the listener, as they reach it
-	domain   string       // that their certificates name them in
-	ready    atomic.Pointer[httpd.Check]
-}
 
 // listenPeers opens the listener for requests that other instances pass on, if there is to be one.
 func (r *service) listenPeers() error {
@@ -69,7 +60,7 @@ func (r *service) awaitPeers() error {
 		r.peers.listener = tls.NewListener(r.peers.listener, &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: r.takePeer})
 	}
 	config := r.standbyConfig()
-	config.Pass, config.Passed = nil, true // what was passed on once is not passed on again
+	config.Pass, config.Passed = nil, true // a request is passed on once
 	if r.passed, err = httpd.NewStandby(r.peers.listener, config); err != nil {
 		return err
 	}
@@ -119,15 +110,6 @@ func (r *service) owner() httpd.Instance {
 		return httpd.Instance{}
 	}
 	return httpd.Instance{Name: owner.Name, Peer: owner.Peer, Gone: owner.Gone()}
-}
-
-// standbyConfig is how this instance answers while another one decides.
-func (r *service) standbyConfig() httpd.StandbyConfig {
-	c := httpd.StandbyConfig{Checks: r.checks, Log: r.log, Clock: r.clock, Random: r.calls.Random, TrustedProxies: r.settings.TrustedProxies, Metrics: r.metrics}
-	if r.peers.listener != nil {
-		c.Pass = &httpd.Passing{Owner: r.owner, Dial: r.dialPeer, Patience: time.Duration(r.settings.StoreLease) + standbyPatience}
-	}
-	return c
 }
 
 // askPeer asks the instance that decides, again and again, whether it is ready: if so, this one is as well.
@@ -188,23 +170,4 @@ func (r *service) askOnce(ctx context.Context) httpd.Check {
 		check.Reason = "the instance that decides is not ready"
 	}
 	return check
-}
-
-// servePeers makes the server of requests that other instances pass on, with limits and budgets in common with the others.
-func (r *service) servePeers(config httpd.Config) error {
-	if r.passed == nil {
-		return nil
-	}
-	config.Standby, config.Passed = r.passed, true
-	api, err := httpd.New(config)
-	if err != nil {
-		return err
-	}
-	r.apis = append(r.apis, api)
-	for i := range r.clients {
-		if r.clients[i].http == r.passed {
-			r.clients[i].http = api
-		}
-	}
-	return nil
 }

@@ -31,19 +31,7 @@ func TestPeers(t *testing.T) {
 	if err := certificate.Make(other, "authority", "b"+domain); err != nil {
 		t.Fatal(err)
 	}
-	at := func(dir, name string) *service {
-		config, err := readPair(filepath.Join(dir, name+".pem"), filepath.Join(dir, name+".key"))
-		if err == nil {
-			err = trust(config, filepath.Join(dir, "authority.pem"))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := &service{calls: system.Real(time.Now), peers: peers{domain: domain}}
-		r.certificates.peer.Store(config)
-		return r
-	}
-	owner := at(dir, "a"+domain)
+	owner := peerAt(t, dir, domain, "a"+domain)
 	plain, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -55,38 +43,56 @@ func TestPeers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer standby.Shutdown(context.Background()) //nolint:errcheck // the test is over
+	bare := peerAt(t, dir, domain, "b"+domain)
+	config := bare.certificates.peer.Load().Clone()
+	config.Certificates = nil
+	bare.certificates.peer.Store(config)
 	for _, row := range []struct {
 		what string
 		from *service
 		to   string // name of the instance
 		good bool
 	}{
-		{"another instance of the store", at(dir, "b"+domain), "a", true},
-		{"an instance of another store", at(dir, "c"+cmdsettings.PeerDomain("another")), "a", false},
-		{"a client with a certificate of the same authority", at(dir, "a.example.com"), "a", false},
-		{"a certificate of another authority", at(other, "b"+domain), "a", false},
-		{"who expects another instance there", at(dir, "b"+domain), "b", false},
-		{"who shows no certificate", func() *service {
-			r := at(dir, "b"+domain)
-			bare := r.certificates.peer.Load().Clone()
-			bare.Certificates = nil
-			r.certificates.peer.Store(bare)
-			return r
-		}(), "a", false},
+		{"another instance of the store", peerAt(t, dir, domain, "b"+domain), "a", true},
+		{"an instance of another store", peerAt(t, dir, domain, "c"+cmdsettings.PeerDomain("another")), "a", false},
+		{"a client with a certificate of the same authority", peerAt(t, dir, domain, "a.example.com"), "a", false},
+		{"a certificate of another authority", peerAt(t, other, domain, "b"+domain), "a", false},
+		{"who expects another instance there", peerAt(t, dir, domain, "b"+domain), "b", false},
+		{"who shows no certificate", bare, "a", false},
 	} {
-		transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return row.from.dialPeer(ctx, httpd.Instance{Name: row.to, Peer: plain.Addr().String()})
-		}}
-		response, err := (&http.Client{Transport: transport}).Get("http://bailiff/v1/warranty")
+		status, body, err := askPeerFor(row.from, httpd.Instance{Name: row.to, Peer: plain.Addr().String()})
 		if (err == nil) != row.good {
 			t.Errorf("%s: %v", row.what, err)
 		}
-		if err == nil {
-			body, _ := io.ReadAll(response.Body)
-			response.Body.Close()
-			if response.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(body), "waits while another one decides") {
-				t.Errorf("%s: %d %s", row.what, response.StatusCode, body)
-			}
+		if err == nil && (status != http.StatusServiceUnavailable || !strings.Contains(body, "waits while another one decides")) {
+			t.Errorf("%s: %d %s", row.what, status, body)
 		}
 	}
+}
+
+// peerAt is an instance with a certificate.
+func peerAt(t *testing.T, dir, domain, name string) *service {
+	t.Helper()
+	config, err := readPair(filepath.Join(dir, name+".pem"), filepath.Join(dir, name+".key"))
+	if err == nil {
+		err = trust(config, filepath.Join(dir, "authority.pem"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &service{calls: system.Real(time.Now), peers: peers{domain: domain}}
+	r.certificates.peer.Store(config)
+	return r
+}
+
+// askPeerFor has an instance ask another one.
+func askPeerFor(from *service, to httpd.Instance) (status int, body string, err error) {
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return from.dialPeer(ctx, to) }}
+	response, err := (&http.Client{Transport: transport}).Get("http://bailiff/v1/warranty")
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(text), err
 }

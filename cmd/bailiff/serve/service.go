@@ -2,6 +2,7 @@ package serve
 
 import (
 	"log/slog"
+	"net"
 	"sync/atomic"
 
 	cmdsettings "bailiff/cmd/bailiff/settings"
@@ -18,6 +19,14 @@ import (
 	"bailiff/runtime/system"
 	"bailiff/runtime/webhook"
 )
+
+// peers are the other instances of the store, as this one knows them.
+type peers struct {
+	listener net.Listener // where they pass requests on to this one; nil where they do not
+	address  string       // of the listener, as they reach it
+	domain   string       // that their certificates name them in
+	ready    atomic.Pointer[httpd.Check]
+}
 
 // service is a service that runs.
 type service struct {

@@ -122,10 +122,19 @@ func (r *service) standBy() error {
 	return nil
 }
 
+// standbyConfig is how this instance answers while another one decides.
+func (r *service) standbyConfig() httpd.StandbyConfig {
+	c := httpd.StandbyConfig{Checks: r.checks, Log: r.log, Clock: r.clock, Random: r.calls.Random, TrustedProxies: r.settings.TrustedProxies, Metrics: r.metrics}
+	if r.peers.listener != nil {
+		c.Pass = &httpd.Passing{Owner: r.owner, Dial: r.dialPeer, Patience: time.Duration(r.settings.StoreLease) + standbyPatience}
+	}
+	return c
+}
+
 // decides reports whether this instance owns the record.
 func (r *service) decides() bool { return r.store.Standing() == pgledger.Deciding }
 
-// endWaiting ends what an instance does while another one decides.
+// endWaiting ends the work of an instance while another one decides.
 func (r *service) endWaiting() {
 	if r.stopWaiting != nil {
 		r.stopWaiting()

@@ -145,21 +145,38 @@ func (r *service) wire() error {
 	if config.Approve, err = r.newApprovals(); err != nil {
 		return err
 	}
-	config.Standby = r.standby
-	server, err := httpd.New(config)
-	if err != nil {
+	if err := r.makeServers(api, config); err != nil {
 		return err
 	}
-	if err := r.servePeers(config); err != nil {
-		return err
-	}
-	config.Standby = nil
-	r.clients[api].http, r.apis = server, append(r.apis, server)
 	r.admin = r.decider.Admin()
 	if err := r.listenConsole(); err != nil {
 		return err
 	}
 	return r.listenBeside(config)
+}
+
+// makeServers makes the server of the API, and the one of requests that other instances pass on, if there is to be one. They have limits and
+// budgets in common. A standby that has their listener stays in front of them.
+func (r *service) makeServers(api int, config httpd.Config) error {
+	if r.standby == nil {
+		server, err := httpd.New(config)
+		r.clients[api].http, r.apis = server, append(r.apis, server)
+		return err
+	}
+	server, err := r.standby.NewServer(config)
+	if err != nil {
+		return err
+	}
+	r.apis = append(r.apis, server)
+	if r.passed == nil {
+		return nil
+	}
+	config.Passed = true
+	if server, err = r.passed.NewServer(config); err != nil {
+		return err
+	}
+	r.apis = append(r.apis, server)
+	return nil
 }
 
 // countBudget adds a budget of memory to the metrics. It is not used yet.

@@ -54,7 +54,7 @@ type Settings struct {
 	StoreLease          Lease                `env:"SVC_STORE_LEASE" default:"2s" help:"how long the instance that decides may be silent before another one takes over, 1s to 1m; the same on all instances"`
 	PeerListen          Address              `env:"SVC_PEER_LISTEN" help:"address and port on which other instances of SVC_STORE pass requests on to this one while it decides (mutual TLS, but for loopback addresses); this one passes on, too, while it waits"`
 	PeerAddress         Address              `env:"SVC_PEER_ADDRESS" help:"address and port at which other instances reach that listener (default: SVC_PEER_LISTEN)"`
-	PeerCert            string               `env:"SVC_PEER_CERT" reload:"" help:"certificate of this instance (PEM) for SVC_INSTANCE.ID.bailiff.internal, where ID is what bailiff store status calls the store"`
+	PeerCert            string               `env:"SVC_PEER_CERT" reload:"" help:"certificate of this instance (PEM) for SVC_INSTANCE.ID.bailiff.internal, with the ID of the store that bailiff store status prints"`
 	PeerKey             string               `env:"SVC_PEER_KEY" reload:"" help:"its private key (PEM, mode 0600)"`
 	PeerCA              string               `env:"SVC_PEER_CA" reload:"" help:"certificates (PEM) of whom the certificates of instances have to come from"`
 	Instance            InstanceName         `env:"SVC_INSTANCE" help:"name of this instance at the database, different on each (default: the machine's host name)"`

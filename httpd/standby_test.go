@@ -281,12 +281,10 @@ func TestFollowed(t *testing.T) {
 	default:
 	}
 	config := w.config(w.authority("", false))
-	config.Standby = p.Standby
-	server, err := New(config)
-	if err != nil {
+	if _, err := p.NewServer(config); err != nil {
 		t.Fatal(err)
 	}
-	go func() { _ = server.Serve(nil) }()
+	go func() { _ = p.Serve(nil) }()
 	if got := <-answered; !strings.HasPrefix(got, "400") || !strings.Contains(got, "SVC_VALIDATION") {
 		t.Errorf("the server that took over answers %s", got)
 	}
