@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -18,20 +19,17 @@ import (
 	"bailiff/vm/slot/derived"
 )
 
-// hosts are policies in which the example of a key can be, by section. What the key itself needs beside it is
-// in companions. A line of either whose key the example has is left out.
+// hosts are policies in which the example of a key can be, by section, where that needs more than to be there. What the key itself needs
+// beside it is in companions. A line of either whose key the example has is left out.
 var hosts = map[string]string{
-	"evm":              "## evm\nallowed_chains: 1\nallowed_actions: wallet.transfer\n",
-	"tool_calls":       "## tool_calls\nallowed: bash\n",
-	"custom":           "## custom\ndeny_string: x\n",
-	"mcp":              "## mcp\nallowed_servers: files\n",
-	"soft_limits":      "## tool_calls\nallowed: bash\n## soft_limits\n",
-	"execution_limits": "## tool_calls\nallowed: bash\n## execution_limits\n",
-	"repository":       "## repository\nroots: .\nrequire_shim: true\n",
-	"filesystem":       "## filesystem\nactions: file.*\nallowed_effects: read\nrequire_shim: true\n",
-	"git":              "## git\nactions: git.*\nallowed_operations: status, commit, push_fast_forward\nrequire_shim: true\n",
-	"deployment":       "## tool_calls\nallowed: bash\n## deployment\n",
-	"database":         "## database\nactions: sql.*\nallowed_operations: select, update, execute_routine\nrequire_shim: true\n",
+	"evm":        "## evm\nallowed_chains: 1\nallowed_actions: wallet.transfer\n",
+	"tool_calls": "## tool_calls\nallowed: bash\n",
+	"custom":     "## custom\ndeny_string: x\n",
+	"mcp":        "## mcp\nallowed_servers: files\n",
+	"repository": "## repository\nroots: .\nrequire_shim: true\n",
+	"filesystem": "## filesystem\nactions: file.*\nallowed_effects: read\nrequire_shim: true\n",
+	"git":        "## git\nactions: git.*\nallowed_operations: status, commit, push_fast_forward\nrequire_shim: true\n",
+	"database":   "## database\nactions: sql.*\nallowed_operations: select, update, execute_routine\nrequire_shim: true\n",
 }
 
 // companions are lines that the examples of keys need, by how section and key begin. A section of its own is in
@@ -51,7 +49,7 @@ var companions = map[string]string{
 
 // exampleText returns a policy of a version with the example of a row in it.
 func exampleText(row *frame.Key, version frame.FormatVersion) string {
-	lines := hosts[row.Section]
+	lines := cmp.Or(hosts[row.Section], "## tool_calls\nallowed: bash\n## "+row.Section+"\n")
 	key, _, _ := strings.Cut(row.Example, ":")
 	for name, more := range companions {
 		switch {

@@ -20,8 +20,14 @@ func (h *history) once(arg uint32) (n uint64, expires int64) {
 
 // deploy deploys one of three policies, by one of two operators.
 func (h *history) deploy(arg uint32) error {
+	h.deployBy([32]byte{1 + byte(arg>>3%8/7)}, arg)
+	return nil
+}
+
+// deployBy deploys one of three policies by an operator.
+func (h *history) deployBy(operator [32]byte, arg uint32) {
 	d := &ledger.Deployment{
-		Key: ID('k', uint64(arg%8/7)), At: h.at, Operator: [32]byte{1 + byte(arg>>3%8/7)}, PolicyHash: [32]byte{1 + byte(arg>>6%3)},
+		Key: ID('k', uint64(arg%8/7)), At: h.at, Operator: operator, PolicyHash: [32]byte{1 + byte(arg>>6%3)},
 		PolicyVersion: "2.0.0", Text: bytes.Repeat([]byte("t"), 1+int(arg>>5%16)), Program: []byte{byte(arg)}, Machine: 1, RefuseRollback: arg>>8%4 == 0,
 	}
 	if arg>>16%2 == 0 {
@@ -35,7 +41,6 @@ func (h *history) deploy(arg uint32) error {
 		d.Activation = &ledger.Activation{ID: [32]byte{'a', byte(n), byte(n >> 8), byte(n >> 16)}, Expires: expires}
 	}
 	_, _ = h.l.Deploy(context.Background(), d)
-	return nil
 }
 
 // reason returns which of the ledger's errors err is.
@@ -184,7 +189,8 @@ func (h *history) halt(arg uint32) error {
 	return h.stop(&on)
 }
 
-// rotate replaces the operator's key, seldom one that is not the operator's, and lets the key that was replaced try it again.
+// rotate replaces the operator's key, seldom one that is not the operator's. Then the key that was replaced tries it again, a statement is used
+// again, and the new key deploys.
 func (h *history) rotate(arg uint32) error {
 	before := h.l.model.operators()
 	first := [32]byte{1}
@@ -203,12 +209,20 @@ func (h *history) rotate(arg uint32) error {
 	if unlike := cmp.Diff(h.l.model.operators(), h.l.Operators()); unlike != "" {
 		return fmt.Errorf("operators (-model +ledger):\n%s", unlike)
 	}
-	if err == nil {
-		err = h.l.RotateOperator(context.Background(), &ledger.Rotation{From: q.From, To: [32]byte{2}, At: q.At})
-		if !errors.Is(err, ledger.ErrOperator) {
-			return fmt.Errorf("the key that was replaced replaces another: %v", err)
+	if err != nil {
+		return nil
+	}
+	err = h.l.RotateOperator(context.Background(), &ledger.Rotation{From: q.From, To: [32]byte{2}, At: q.At})
+	if !errors.Is(err, ledger.ErrOperator) {
+		return fmt.Errorf("the key that was replaced replaces another: %v", err)
+	}
+	if q.Signed != nil {
+		err = h.l.RotateOperator(context.Background(), &ledger.Rotation{From: q.To, To: [32]byte{2}, At: q.At, Signed: q.Signed})
+		if !errors.Is(err, ledger.ErrStatementSerial) {
+			return fmt.Errorf("a statement replaces two keys: %v", err)
 		}
 	}
+	h.deployBy(q.To, arg)
 	return nil
 }
 

@@ -50,8 +50,7 @@ var Approvals = []Mutant{
 	{"any operator speaks for any key", "runtime/approvals/approvals.go", "open || pinned != s.Operator", "open && pinned != s.Operator"},
 	{"what a device may not decide is decided by a form", "runtime/approvals/decide.go", "if why := refused.of(decision); why != \"\" {", "if why := refused.of(decision); false {\n\t\t_ = why"},
 	{"what call data move is not held against bounds", "runtime/holds/asked.go", "sum.called()", "_ = sum"},
-	{"another operator takes a device over", "runtime/approvals/approvals.go", "s.Concerns(&d) && d.Operator != s.Operator", "false"},
-	{"the service's lines are cut off", "runtime/approvals/summary.go", "size(lines)+len(line)+1 > room", "false"},
+	{"another operator takes a device over", "runtime/approvals/approvals.go", "s.Concerns(&d) && operators.Current(d.Operator) != s.Operator", "s.Concerns(&d) && operators.Current(d.Operator) != s.Operator && false"},
 	{"a verified record may be of another section", "runtime/approvals/verify.go", "reason != \"\" {", "reason != \"\" && false {"},
 	{"the record verifies without the statements", "runtime/approvals/verify.go", "case at < 0 || ", "case "},
 }

@@ -42,7 +42,7 @@ func TestPeers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer standby.Shutdown(context.Background()) //nolint:errcheck // the test is over
+	defer standby.Shutdown(context.Background())
 	bare := peerAt(t, dir, domain, "b"+domain)
 	config := bare.certificates.peer.Load().Clone()
 	config.Certificates = nil
