@@ -50,7 +50,7 @@ decide
 		tests: []string{"test ./compiler/... ./fuzz/oracle ./fuzz/gen -skip ^TestRevision$", "test . -skip ^TestPackagesAreSmall$", "test ./fuzz/differential -run TestDifferential -pairs 200000"},
 	},
 	{
-		name: "a section", production: 4, fuzz: 2,
+		name: "a section", production: 4, documents: 1, fuzz: 2,
 		edits: []edit{
 			{"grammar/sections.go", "var sectionNames = []string{", "\t\"planted\",\n"},
 			{"compiler/sections.go", "sections.SoftLimitsSection, sections.ExecutionLimitsSection,", "\tsections.PlantedSection,\n"},
@@ -109,6 +109,7 @@ decide
 {"action":"deploy"}
 ----
 `},
+			{"docs/specification.md", "4. `## deployment` (2.4) has `keys`, a list of key ids or `*`,", "   `## planted` has `blocked_actions`, which are denied.\n"},
 			{"fuzz/gen/policy.go", "{1, 0, 3, (*builder).addExecutionLimits},", "\t{2, 4, 3, func(b *builder) { b.section(\"planted\").list(\"blocked_actions\", b.r.Some(3, toolActions...)) }},\n"},
 			{"fuzz/oracle/oracle.go", "evm, tools, mcp, custom, soft, execution *section", "\tplanted *section\n"},
 			{"fuzz/oracle/oracle.go", `"database": &p.database,`, "\t\t\"planted\": &p.planted,\n"},
