@@ -118,7 +118,8 @@ decide
 	}
 `},
 		},
-		tests: []string{"test ./grammar ./compiler/... ./fuzz/oracle ./fuzz/gen -skip ^TestRevision$", "test . -skip ^TestPackagesAreSmall$", "test ./fuzz/differential -run TestDifferential -pairs 200000"},
+		// The generator draws other policies then, so that the hashes in TestRevision and TestSameSeedSameBytes are others.
+		tests: []string{"test ./grammar ./compiler/... ./fuzz/oracle ./fuzz/gen -skip ^TestRevision$|^TestSameSeedSameBytes$", "test . -skip ^TestPackagesAreSmall$", "test ./fuzz/differential -run TestDifferential -pairs 200000"},
 	},
 	{
 		name: "an event of the ledger", production: 8, documents: 1,
