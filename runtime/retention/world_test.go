@@ -57,7 +57,7 @@ func (w *world) drop(l ledger.Ledger) ([]ledger.Drop, error) {
 
 // A found is what check has found.
 type found struct {
-	chain    pebbleledger.Chain
+	chain    commit.Verified
 	exported int    // files that lead to the beginning of the log
 	records  uint64 // in them and in the log
 }

@@ -19,6 +19,7 @@ import (
 	"bailiff/cmd/bailiff/client"
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
+	"bailiff/runtime/ledger/commit"
 	pebbleledger "bailiff/runtime/ledger/pebble"
 	"bailiff/runtime/retention"
 )
@@ -160,7 +161,7 @@ func exists(path string) bool {
 }
 
 // verify verifies the log of a place, and what it begins with.
-func (p place) verify() (chain pebbleledger.Chain) {
+func (p place) verify() (chain commit.Verified) {
 	p.Helper()
 	signer, err := attest.LoadOrCreate(p.keys, rand.Reader)
 	if err == nil {

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -131,9 +132,24 @@ func openAlone(s *cmdsettings.Settings) (ledger.Ledger, error) {
 // openStore takes the record in the database for a command. It does not wait for an instance that has it.
 func openStore(s *cmdsettings.Settings) (ledger.Ledger, error) {
 	calls := system.Real(clock.System())
-	options, err := s.StoreOptions(calls)
+	store, busy, err := CommandStore(s, calls)
 	if err != nil {
 		return nil, err
+	}
+	l, err := store.Ledger(commit.Options{Random: calls.Random, Clock: calls.Clock, Go: calls.Go}, reopen.Options{Random: calls.Random})
+	if err != nil {
+		store.Close()
+		return nil, busy(err, "run this on its machine, with the SVC_DATA_DIR of its service")
+	}
+	return &ofStore{l, store}, nil
+}
+
+// CommandStore returns the database for a command, which does not wait for an instance that has the record. busy says of an error by which
+// the record could not be taken who has it, and what to do instead.
+func CommandStore(s *cmdsettings.Settings, calls system.Calls) (store *pgledger.Store, busy func(err error, instead string) error, err error) {
+	options, err := s.StoreOptions(calls)
+	if err != nil {
+		return nil, nil, err
 	}
 	options.Name += "/command" // an instance of the name would be taken for this process
 	stop := make(chan struct{})
@@ -141,22 +157,16 @@ func openStore(s *cmdsettings.Settings) (ledger.Ledger, error) {
 	options.Stop = stop
 	var owner string
 	options.Waits = func(name string) { owner = name }
-	store, err := pgledger.NewStore(options)
-	if err != nil {
-		return nil, err
-	}
-	l, err := store.Ledger(commit.Options{Random: calls.Random, Clock: calls.Clock, Go: calls.Go}, reopen.Options{Random: calls.Random})
-	switch {
-	case errors.Is(err, pgledger.ErrStopped) && owner != "":
-		err = cli.Fail("the instance %s decides; run this on its machine, with the SVC_DATA_DIR of its service", owner)
-	case errors.Is(err, pgledger.ErrStopped):
-		err = cli.Fail("another command has the record; try again")
-	}
-	if err != nil {
-		store.Close()
-		return nil, err
-	}
-	return &ofStore{l, store}, nil
+	store, err = pgledger.NewStore(options)
+	return store, func(err error, instead string) error {
+		switch {
+		case errors.Is(err, pgledger.ErrStopped) && owner != "":
+			return cli.Fail("the instance %s decides; %s", owner, instead)
+		case errors.Is(err, pgledger.ErrStopped):
+			return cli.Fail("another command has the record; try again")
+		}
+		return err
+	}, err
 }
 
 // An ofStore is a ledger that closes its database, too.
@@ -174,6 +184,10 @@ func (o *ofStore) Close() error {
 // OpenLedger opens the ledger in the data folder; errorf, where given, gets what its store reports, counts what is
 // made durable, and again says how the ledger is opened again when it has failed.
 func OpenLedger(s *cmdsettings.Settings, calls system.Calls, errorf func(format string, arguments ...any), counts *metrics.Metrics, again *reopen.Options) (ledger.Ledger, error) {
+	if there, err := os.Lstat(cmdsettings.Imported(s.LedgerPath())); err == nil && cli.IsMissing(s.LedgerPath()) {
+		return nil, fmt.Errorf("the record of %s was imported into a database, which continues it: set SVC_STORE; or, where no instance has run on the database, rename %s to %s",
+			s.DataDir, there.Name(), filepath.Base(s.LedgerPath()))
+	}
 	l, err := pebbleledger.Open(s.LedgerPath(), pebbleledger.Options{
 		Random: calls.Random, AdminSocket: s.AdminSocket(), Errorf: errorf, Observer: counts, Clock: calls.Clock, Go: calls.Go, Reopen: again,
 	})

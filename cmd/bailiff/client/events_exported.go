@@ -10,7 +10,7 @@ import (
 	"bailiff/runtime/attest"
 	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
-	pebbleledger "bailiff/runtime/ledger/pebble"
+	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/state"
 	"bailiff/runtime/retention"
 )
@@ -80,7 +80,7 @@ func anyRecord(uint64, *state.Record) error { return nil }
 
 // readExported verifies where a record begins, and the exported files that lead there, and notes in the chain whether a group of theirs
 // ends with a record.
-func (c *eventsVerifyCommand) readExported(s *cmdsettings.Settings, verifier *attest.CheckpointVerifier, chain *pebbleledger.Chain, at uint64) ([]retention.File, error) {
+func (c *eventsVerifyCommand) readExported(s *cmdsettings.Settings, verifier *attest.CheckpointVerifier, chain *commit.Verified, at uint64) ([]retention.File, error) {
 	begins := chain.Begins
 	if begins.After.LSN == 0 {
 		return nil, nil
@@ -155,12 +155,13 @@ func checkRecords(s *cmdsettings.Settings, checker *approvals.Checker, lead []re
 	var record state.Record
 	var begins *state.State
 	var problem error
-	return pebbleledger.Records(s.LedgerPath(), pebbleledger.Options{AdminSocket: s.AdminSocket()}, func(base uint64, from *state.State) {
+	begin := func(base uint64, from *state.State) {
 		if first = base; after == 0 {
 			devices, _ := from.Approvers()
 			begins, problem = from, checker.Begin(devices, from.Operators())
 		}
-	}, func(lsn uint64, text string) error {
+	}
+	next := func(lsn uint64, text string) error {
 		if problem != nil || lsn <= after {
 			return problem
 		}
@@ -172,5 +173,6 @@ func checkRecords(s *cmdsettings.Settings, checker *approvals.Checker, lead []re
 			return nil // it is kept for something else
 		}
 		return checker.Next(&event)
-	})
+	}
+	return readRecord(s, func(log commit.Log) error { return commit.Records(log, begin, next) })
 }

@@ -13,10 +13,12 @@ import (
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/runtime/approvals"
 	"bailiff/runtime/attest"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	pebbleledger "bailiff/runtime/ledger/pebble"
 	"bailiff/runtime/retention"
+	"bailiff/runtime/system"
 )
 
 // CheckpointKeys say by which keys a checkpoint is verified: the service's own, unless two documents are given.
@@ -39,7 +41,8 @@ type eventsVerifyCommand struct {
 
 // Help says what is verified.
 func (c *eventsVerifyCommand) Help() string {
-	return `Reads every record below SVC_DATA_DIR (default: data), which no service may have open: stop it, or verify a copy.
+	return `Reads every record below SVC_DATA_DIR (default: data), which no service may have open: stop it, or verify a copy. In the
+database of SVC_STORE instances may go on deciding.
 Edits, gaps and exchanged records break the chain of hashes; a signed checkpoint that was kept elsewhere shows also
 whether records were cut off, or the whole chain made anew. Nothing is changed.
 
@@ -56,10 +59,7 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 	if len(c.Files) > 0 {
 		return c.verifyFiles(std, s)
 	}
-	if err := s.WithoutStore("events verify"); err != nil {
-		return cli.Usage("%v", err)
-	}
-	if DialAdmin(s.AdminSocket()) != nil {
+	if s.Store == "" && DialAdmin(s.AdminSocket()) != nil {
 		return cli.Fail("a service runs on %s; stop it first, or verify a copy of its data", s.DataDir)
 	}
 	kept, verifier, err := c.checkpoint(s)
@@ -68,9 +68,15 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 	}
 	working := c.Start(std, "verifying the record")
 	done := working.Working()
-	chain, err := pebbleledger.VerifyChain(s.LedgerPath(), pebbleledger.Options{AdminSocket: s.AdminSocket()}, kept.LSN)
+	var chain commit.Verified
+	err = readRecord(s, func(log commit.Log) (err error) {
+		chain, err = commit.VerifyChain(log, kept.LSN)
+		return err
+	})
 	done()
 	switch {
+	case s.Store != "" && err != nil && !errors.Is(err, ledger.ErrCorrupt):
+		return cli.Fail("the record can't be read, so nothing is known of it: %v", err)
 	case errors.Is(err, fs.ErrNotExist) && cli.IsMissing(s.LedgerPath()): // otherwise it is one of the record's files that is gone
 		return cli.Fail("there is no data in %s; go to the service's folder, or set SVC_DATA_DIR", s.DataDir)
 	case errors.Is(err, ledger.ErrLocked):
@@ -89,6 +95,10 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 	if err := Fits(chain, kept, c.NoCheckpoint); err != nil {
 		return err
 	}
+	if chain.SnapshotChanged && s.Store != "" {
+		return cli.Fail("the snapshot was CHANGED: it differs from the record, which is intact; stop the instances, run DELETE FROM bailiff.snapshots, " +
+			"and find out who changed it: limits may have been exceeded since")
+	}
 	if chain.SnapshotChanged {
 		return cli.Fail("the snapshot was CHANGED: it differs from the record, which is intact; remove %s, which the service makes anew, "+
 			"and find out who changed it: limits may have been exceeded since", pebbleledger.SnapshotPath(s.LedgerPath()))
@@ -104,8 +114,21 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 	return nil
 }
 
+// readRecord calls use with the record, wherever it is. In a database it may grow meanwhile.
+func readRecord(s *cmdsettings.Settings, use func(commit.Log) error) error {
+	if s.Store == "" {
+		return pebbleledger.Reading(s.LedgerPath(), pebbleledger.Options{AdminSocket: s.AdminSocket()}, use)
+	}
+	store, _, err := CommandStore(s, system.Real(clock.System()))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	return store.Look(use)
+}
+
 // tell says how much was verified, and against what.
-func (c *eventsVerifyCommand) tell(std cli.Streams, chain *pebbleledger.Chain, kept attest.Checkpoint, lead []retention.File) {
+func (c *eventsVerifyCommand) tell(std cli.Streams, chain *commit.Verified, kept attest.Checkpoint, lead []retention.File) {
 	fmt.Fprintf(std.Out, "verified: %d records in %d groups, stream %x, head %x\n", chain.Records, chain.Groups, chain.Head.Stream, chain.Head.Hash)
 	tellBeginning(std, chain.Begins, lead)
 	if chain.Torn {
@@ -155,7 +178,7 @@ func (c *eventsVerifyCommand) verifyApprovals(std cli.Streams, s *cmdsettings.Se
 }
 
 // Fits holds a whole chain against a checkpoint.
-func Fits(chain pebbleledger.Chain, kept attest.Checkpoint, alone bool) error {
+func Fits(chain commit.Verified, kept attest.Checkpoint, alone bool) error {
 	switch {
 	case alone:
 		return nil

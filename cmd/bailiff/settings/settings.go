@@ -340,6 +340,9 @@ func (s *Settings) Observe() bool { return s.Mode == ModeObserve }
 // LedgerPath is the folder of the ledger.
 func (s *Settings) LedgerPath() string { return filepath.Join(s.DataDir, "ledger") }
 
+// Imported is how the record of a data folder is called that was imported into a database: no service starts on it by mistake.
+func Imported(ledger string) string { return ledger + ".imported" }
+
 // AdminSocket is the socket by which the operator's commands reach a running service.
 func (s *Settings) AdminSocket() string { return filepath.Join(s.DataDir, "admin.sock") }
 

@@ -17,6 +17,8 @@ type Commands struct {
 	Store struct {
 		Init   initCommand   `cmd:"" help:"Make the tables that instances need."`
 		Status statusCommand `cmd:"" help:"Say which instance decides, and which ones wait."`
+		Import importCommand `cmd:"" help:"Copy the record of a data folder into the database."`
+		Export exportCommand `cmd:"" help:"Copy the record from the database into a data folder."`
 	} `cmd:"" help:"Prepare and look at the PostgreSQL database that several instances share."`
 }
 
@@ -151,14 +153,23 @@ func passes(peer string) string {
 	return ", and takes requests of others at " + peer
 }
 
-// with calls use with the database of SVC_STORE.
-func with(use func(*cmdsettings.Settings, *pgledger.Store) error) error {
+// settings returns the settings, of which SVC_STORE is one.
+func settings() (*cmdsettings.Settings, error) {
 	s, err := cmdsettings.Load(os.Environ())
 	if err != nil {
-		return cli.Usage("%v", err)
+		return nil, cli.Usage("%v", err)
 	}
 	if s.Store == "" {
-		return cli.Usage("SVC_STORE is not set; it names the database, such as postgres://bailiff@db-a,db-b/bailiff?sslmode=verify-full")
+		return nil, cli.Usage("SVC_STORE is not set; it names the database, such as postgres://bailiff@db-a,db-b/bailiff?sslmode=verify-full")
+	}
+	return s, nil
+}
+
+// with calls use with the database of SVC_STORE.
+func with(use func(*cmdsettings.Settings, *pgledger.Store) error) error {
+	s, err := settings()
+	if err != nil {
+		return err
 	}
 	options, err := s.StoreOptions(system.Real(clock.System()))
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"bailiff/fuzz/ledgertest"
 	"bailiff/fuzz/ledgertest/suite"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
 )
 
 func TestConformance(t *testing.T) {
@@ -66,8 +67,8 @@ func TestVerifyChain(t *testing.T) {
 	}
 	head, _ := l.Head(context.Background())
 	l.Close()
-	verify := func() (Chain, error) { return VerifyChain("ledger", options, checkpoint.LSN) }
-	want := Chain{Head: head, Records: 4, Groups: 4, At: checkpoint.Hash, Ends: true, Streams: [][16]byte{head.Stream}}
+	verify := func() (commit.Verified, error) { return VerifyChain("ledger", options, checkpoint.LSN) }
+	want := commit.Verified{Head: head, Records: 4, Groups: 4, At: checkpoint.Hash, Ends: true, Streams: [][16]byte{head.Stream}}
 	for range 2 { // verifying changes nothing
 		if got, err := verify(); err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("whole: %+v, %v", got, err)

@@ -10,6 +10,19 @@ import (
 	"bailiff/runtime/ledger/commit"
 )
 
+// Filling makes a log in dir, and has fill fill it. Nothing in it is durable before Filling returns.
+func Filling(dir string, options Options, fill func(commit.Log) error) error {
+	log, err := openLog(dir, options)
+	if err != nil {
+		return err
+	}
+	log.write = pebble.NoSync
+	if err = fill(log); err == nil {
+		err = log.db.LogData(nil, pebble.Sync)
+	}
+	return errors.Join(err, log.Close())
+}
+
 // A Restoring fills a directory from a backup.
 type Restoring struct {
 	*commit.Restoring

@@ -6,104 +6,31 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/state"
 )
 
-// A Chain is what VerifyChain has found.
-type Chain struct {
-	Head            ledger.Head // the end of the whole part
-	Records, Groups uint64
-
-	// Begins says where the chain begins, if groups were dropped. Its signature is for the caller to verify.
-	Begins ledger.Beginning
-
-	// At is the SHA-256 of the group that ends with the record that was asked for, and Ends whether one does. A
-	// checkpoint fits the log where Ends holds, its stream is one of Streams, and its hash is At.
-	At   [32]byte
-	Ends bool
-
-	// Streams are the ids of the log: one, and one for each time that it was restored from a backup.
-	Streams [][16]byte
-
-	// Torn says that a last group follows whose checksum is wrong: a write that was cut off and never acknowledged, or an
-	// alteration. Opening the ledger removes it.
-	Torn bool
-
-	// Snapshot is the LSN up to which the snapshot is what the log comes to, 0 where there is none. SnapshotChanged says
-	// that there is one, and that it is something else.
-	Snapshot        uint64
-	SnapshotChanged bool
-
-	// Index is the LSN up to which the index of keys is what the log comes to, 0 where there is none. IndexChanged says that
-	// there is one, and that it is something else.
-	Index        uint64
-	IndexChanged bool
-}
-
-// VerifyChain walks the whole log in dir: every group's checksum, place, and hash of the group before, and the form of
-// every record, and what they come to beside the snapshot and the index. It changes nothing. Its errors wrap ledger.ErrLocked where a process holds dir, and ledger.ErrCorrupt,
-// with the group's number, where the log is not what was written; the Chain then is of what comes before.
-func VerifyChain(dir string, options Options, at uint64) (chain Chain, err error) {
-	log, err := openExisting(dir, options)
-	if err != nil {
-		return chain, err
-	}
-	defer func() { err = errors.Join(err, log.Close()) }()
-	last := uint64(0)
-	chain.Head, err = commit.VerifyLog(log, func(from ledger.Beginning) error {
-		chain.Begins, last = from, from.After.LSN
-		if from.After.LSN != 0 {
-			chain.noteAt(from.After, at)
-			chain.Streams = append(chain.Streams, from.After.Stream)
-		}
-		return nil
-	}, func(head ledger.Head) error {
-		chain.Groups++
-		chain.Records += head.LSN - last
-		last = head.LSN
-		if n := len(chain.Streams); n == 0 || chain.Streams[n-1] != head.Stream {
-			chain.Streams = append(chain.Streams, head.Stream)
-		}
-		chain.noteAt(head, at)
-		return nil
+// VerifyChain is [commit.VerifyChain] of the log in dir. Its errors wrap ledger.ErrLocked where a process holds dir, too.
+func VerifyChain(dir string, options Options, at uint64) (chain commit.Verified, err error) {
+	return chain, Reading(dir, options, func(log commit.Log) (err error) {
+		chain, err = commit.VerifyChain(log, at)
+		return err
 	})
-	if errors.Is(err, commit.ErrUnfinished) {
-		chain.Torn, err = true, nil
-	}
-	if err != nil {
-		return chain, err
-	}
-	chain.Snapshot, err = commit.VerifySnapshot(log)
-	if errors.Is(err, commit.ErrSnapshotChanged) {
-		chain.SnapshotChanged, err = true, nil
-	}
-	if err != nil {
-		return chain, err
-	}
-	chain.Index, err = commit.VerifyIndex(log)
-	if errors.Is(err, commit.ErrIndexChanged) {
-		chain.IndexChanged, err = true, nil
-	}
-	return chain, err
-}
-
-// noteAt notes the hash of a place in the chain, where it is the one that was asked for.
-func (c *Chain) noteAt(head ledger.Head, at uint64) {
-	if head.LSN == at {
-		c.At, c.Ends = head.Hash, true
-	}
 }
 
 // Records is [commit.Records] of the log in dir. It changes nothing; its errors wrap ledger.ErrLocked where a process
 // holds dir.
 func Records(dir string, options Options, begins func(after uint64, from *state.State), visit func(lsn uint64, record string) error) error {
+	return Reading(dir, options, func(log commit.Log) error { return commit.Records(log, begins, visit) })
+}
+
+// Reading calls use with the log in dir, which can't be changed by it. Its errors wrap ledger.ErrLocked where a process holds dir.
+func Reading(dir string, options Options, use func(commit.Log) error) error {
 	log, err := openExisting(dir, options)
 	if err != nil {
 		return err
 	}
-	return errors.Join(commit.Records(log, begins, visit), log.Close())
+	return errors.Join(use(log), log.Close())
 }
 
 // openExisting opens the log in dir to be read.

@@ -108,7 +108,7 @@ func (s *Store) Ledger(options commit.Options, again reopen.Options) (*commit.Le
 
 // open waits until no other instance owns the log, and takes it. Its Close hands it over at once.
 func (s *Store) open() (*kept, error) {
-	if err := s.check(); err != nil {
+	if err := errors.Join(s.check(), s.stays()); err != nil {
 		return nil, err
 	}
 	var id [16]byte
@@ -147,6 +147,18 @@ func (s *Store) check() error {
 	}
 	return s.db.replicated()
 }
+
+// stays returns an error where the record was exported from the database.
+func (s *Store) stays() error {
+	made, err := s.db.made()
+	if err == nil && made.moved != "" {
+		err = fmt.Errorf("%w %s, and continues there; import it into another database, or, if no service has run on it there, run: bailiff store export --undo", ErrMoved, made.moved)
+	}
+	return err
+}
+
+// ErrMoved says that the record was exported from the database.
+var ErrMoved = errors.New("ledger: the record was exported from the database to")
 
 // A Standing is what an instance does.
 type Standing int32

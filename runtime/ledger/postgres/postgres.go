@@ -117,13 +117,16 @@ func (p *postgres) read(slot int, from uint64, limit int) (page []group, err err
 		if err != nil {
 			return err
 		}
-		page, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (g group, err error) {
-			var hash []byte
-			err = row.Scan(&g.first, &g.last, &hash, &g.data)
-			copy(g.hash[:], hash)
-			return g, err
-		})
+		page, err = pgx.CollectRows(rows, scanGroup)
 		return err
 	})
 	return page, err
+}
+
+// scanGroup reads a row of sqlRead.
+func scanGroup(row pgx.CollectableRow) (g group, err error) {
+	var hash []byte
+	err = row.Scan(&g.first, &g.last, &hash, &g.data)
+	copy(g.hash[:], hash)
+	return g, err
 }

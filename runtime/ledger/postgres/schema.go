@@ -15,6 +15,7 @@ CREATE TABLE IF NOT EXISTS bailiff.store (
 	signer text NOT NULL DEFAULT ''
 );
 ALTER TABLE bailiff.store ADD COLUMN IF NOT EXISTS id text NOT NULL DEFAULT gen_random_uuid();
+ALTER TABLE bailiff.store ADD COLUMN IF NOT EXISTS moved text NOT NULL DEFAULT '';
 CREATE TABLE IF NOT EXISTS bailiff.instances (
 	id text PRIMARY KEY,
 	name text NOT NULL,
@@ -62,7 +63,7 @@ const grants = `
 GRANT USAGE ON SCHEMA bailiff TO %[1]s;
 REVOKE ALL ON ALL TABLES IN SCHEMA bailiff FROM %[1]s;
 GRANT SELECT ON bailiff.store TO %[1]s;
-GRANT UPDATE (signer) ON bailiff.store TO %[1]s;
+GRANT UPDATE (signer, moved) ON bailiff.store TO %[1]s;
 GRANT SELECT, UPDATE ON bailiff.slots TO %[1]s;
 GRANT SELECT, INSERT ON bailiff.groups TO %[1]s;
 GRANT SELECT, INSERT, UPDATE, DELETE ON bailiff.instances, bailiff.snapshots, bailiff.marks, bailiff.lists TO %[1]s;`

@@ -15,6 +15,7 @@ type made struct {
 	environment string
 	signer      string
 	id          string
+	moved       string // where the record was exported to; "" where it was not
 }
 
 func (p *postgres) made() (m made, err error) {
@@ -23,7 +24,7 @@ func (p *postgres) made() (m made, err error) {
 		if err := c.QueryRow(ctx, `SELECT to_regclass('bailiff.store') IS NOT NULL`).Scan(&there); err != nil || !there {
 			return err
 		}
-		err := c.QueryRow(ctx, `SELECT level, environment, signer, COALESCE(to_jsonb(s)->>'id', '') FROM bailiff.store s`).Scan(&m.level, &m.environment, &m.signer, &m.id)
+		err := c.QueryRow(ctx, `SELECT level, environment, signer, COALESCE(to_jsonb(s)->>'id', ''), COALESCE(to_jsonb(s)->>'moved', '') FROM bailiff.store s`).Scan(&m.level, &m.environment, &m.signer, &m.id, &m.moved)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}

@@ -1,0 +1,268 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"bailiff/cmd/bailiff/cli"
+	"bailiff/cmd/bailiff/client"
+	cmdsettings "bailiff/cmd/bailiff/settings"
+	"bailiff/runtime/atomicfile"
+	"bailiff/runtime/attest"
+	"bailiff/runtime/clock"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
+	pebbleledger "bailiff/runtime/ledger/pebble"
+	pgledger "bailiff/runtime/ledger/postgres"
+	"bailiff/runtime/system"
+)
+
+type importCommand struct {
+	From string `help:"The data folder of the service so far." required:"" placeholder:"DIR" type:"path"`
+	cli.ProgressFlag
+	NoCheckpoint bool `help:"Import although the folder has no checkpoint that the record fits; records that were cut off are not noticed then."`
+}
+
+// Help says what is copied, and what stays.
+func (c *importCommand) Help() string {
+	return `Copies the record of a data folder into the database of SVC_STORE, byte for byte: keys, limits as far as they are used, holds,
+policies and every event are there, and cursors stay good. Stop the service on the folder first, and keep it stopped. The record has
+to fit the folder's checkpoint, the database has to be empty, and the copy is read back and compared before it counts.
+
+The record is called ledger.imported in the folder then, so that no service starts on it. Start the instances with the same signing
+keys, and one of them with the folder as its SVC_DATA_DIR: its checkpoint is held against the database.`
+}
+
+// Run imports the record.
+func (c *importCommand) Run(std cli.Streams) error {
+	s, err := settings()
+	if err != nil {
+		return err
+	}
+	from, to := pathsOf(c.From)
+	if client.DialAdmin(filepath.Join(c.From, filepath.Base(s.AdminSocket()))) != nil {
+		return cli.Fail("a service runs on %s; stop it first", c.From)
+	}
+	store, busy, err := client.CommandStore(s, system.Real(clock.System()))
+	if err != nil {
+		return cli.Usage("%v", err)
+	}
+	defer store.Close()
+	switch status, err := store.Status(); {
+	case err != nil:
+		return cli.Fail("%v", err)
+	case status.Last != 0:
+		return cli.Fail("the database has records already, up to %d; import into one that has none. If an import was interrupted at its end, all is there: hold it against the folder's checkpoint with bailiff events verify", status.Last)
+	}
+	aside, err := setAside(from, to)
+	if err != nil {
+		return err
+	}
+	head, err := c.copy(std, s, store, to)
+	if err != nil {
+		if aside {
+			err = errors.Join(err, os.Rename(to, from))
+		}
+		return busy(err, "stop every instance first")
+	}
+	_, err = fmt.Fprintf(std.Out, "imported: %d records, stream %x, head %x\nthe folder's record is called %s now, and no service runs on it; the database continues it\n", head.LSN, head.Stream, head.Hash, to)
+	return err
+}
+
+// pathsOf returns where the record of a data folder is, and where it is when it was imported.
+func pathsOf(dir string) (ledger, aside string) {
+	ledger = filepath.Join(dir, "ledger")
+	return ledger, cmdsettings.Imported(ledger)
+}
+
+// setAside gives a record the name of one that was imported, and reports whether it has: an import that was interrupted has done so
+// already.
+func setAside(from, to string) (aside bool, err error) {
+	_, missing := os.Lstat(from)
+	_, none := os.Lstat(to)
+	switch {
+	case errors.Is(missing, fs.ErrNotExist) && errors.Is(none, fs.ErrNotExist):
+		return false, cli.Fail("there is no record in %s; --from names the data folder of a service", filepath.Dir(from))
+	case errors.Is(missing, fs.ErrNotExist):
+		return false, nil
+	case none == nil:
+		return false, cli.Fail("%s and %s are both there; move the one away that is not to be imported", from, to)
+	}
+	if err := held(from); err != nil {
+		return false, err
+	}
+	return true, errors.Join(os.Rename(from, to), atomicfile.SyncName(to))
+}
+
+// held returns an error where a process has a record open.
+func held(dir string) error {
+	err := pebbleledger.Reading(dir, pebbleledger.Options{}, func(commit.Log) error { return nil })
+	if errors.Is(err, ledger.ErrLocked) {
+		return cli.Fail("a service has %s open; stop it first", dir)
+	}
+	return err
+}
+
+// copy copies a record into the database.
+func (c *importCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store, from string) (head ledger.Head, err error) {
+	kept, err := c.checkpoint(s)
+	if err != nil {
+		return head, err
+	}
+	working := c.Start(std, "verifying the record")
+	done := working.Working()
+	chain, err := pebbleledger.VerifyChain(from, pebbleledger.Options{}, kept.LSN)
+	done()
+	if err != nil {
+		return head, cli.Fail("the record is not good, and nothing was imported: %v", err)
+	}
+	if err := client.Fits(chain, kept, c.NoCheckpoint); err != nil {
+		return head, err
+	}
+	signer, err := os.ReadFile(filepath.Join(from, filepath.Base(s.SignerPath())))
+	if err == nil {
+		err = agree(store, string(signer))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return head, err
+	}
+	told := c.Start(std, "copying the record")
+	err = store.Fill(func(to commit.Log) error {
+		return pebbleledger.Reading(from, pebbleledger.Options{}, func(log commit.Log) (err error) {
+			head, err = commit.Copy(log, to, func(lsn uint64) { told.Reached("up to record %d", lsn) })
+			return err
+		})
+	})
+	switch {
+	case errors.Is(err, commit.ErrBegun):
+		return head, cli.Fail("the folder's oldest records were dropped by retention, and a database keeps all of them: this record can't be imported (%v)", err)
+	case err != nil:
+		return head, err
+	}
+	if len(signer) == 0 {
+		return head, nil
+	}
+	return head, store.NoteSigner(string(signer))
+}
+
+// agree returns an error where other keys have signed for the database than for a record.
+func agree(store *pgledger.Store, signer string) error {
+	noted, err := store.Signer()
+	if err == nil && noted != "" && noted != signer {
+		return cli.Fail("instances of SVC_STORE sign with %s, and the folder's service with %s: relying parties would not know both; import into a database of its own",
+			strings.Join(strings.Fields(noted), " and "), strings.Join(strings.Fields(signer), " and "))
+	}
+	return err
+}
+
+// checkpoint reads and verifies the checkpoint of the folder.
+func (c *importCommand) checkpoint(s *cmdsettings.Settings) (kept attest.Checkpoint, err error) {
+	if c.NoCheckpoint {
+		return kept, nil
+	}
+	signer, err := client.ExistingSigner(s)
+	if err != nil {
+		return kept, err
+	}
+	path := filepath.Join(c.From, filepath.Base(s.CheckpointPath()))
+	text, err := cli.ReadFile(path, attest.MaxCheckpointBytes)
+	if err != nil {
+		return kept, err
+	}
+	if kept, err = signer.CheckpointVerifier().Open(text); err != nil {
+		return kept, cli.Fail("%s: %v", path, err)
+	}
+	return kept, nil
+}
+
+type exportCommand struct {
+	To   string `help:"The data folder to make." xor:"to" placeholder:"DIR" type:"path"`
+	Undo bool   `help:"Let instances decide over the database again, having made sure that no service has run on the folder." xor:"to"`
+	cli.ProgressFlag
+}
+
+// Help says what is copied, and what the database is good for then.
+func (c *exportCommand) Help() string {
+	return `Copies the record from the database of SVC_STORE into a new data folder, byte for byte, and signs its end, for a service
+without SVC_STORE. Stop every instance first. The copy is read back and compared before it counts; the database notes that the
+record continues there, and no instance decides over it any more.`
+}
+
+// Run exports the record.
+func (c *exportCommand) Run(std cli.Streams) error {
+	s, err := settings()
+	if err != nil {
+		return err
+	}
+	store, busy, err := client.CommandStore(s, system.Real(clock.System()))
+	if err != nil {
+		return cli.Usage("%v", err)
+	}
+	defer store.Close()
+	switch {
+	case c.Undo:
+		if err := store.NoteMoved(""); err != nil {
+			return cli.Fail("%v", err)
+		}
+		_, err := fmt.Fprintln(std.Out, "instances may decide over the database again")
+		return err
+	case c.To == "":
+		return cli.Usage("--to names the data folder to make")
+	}
+	to, _ := pathsOf(c.To)
+	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
+		return cli.Fail("%s is there already; name a folder without a record", to)
+	}
+	signer, err := client.ExistingSigner(s)
+	if err != nil {
+		return err
+	}
+	head, err := c.copy(std, s, store, signer, to)
+	if err != nil {
+		return busy(err, "stop every instance first")
+	}
+	_, err = fmt.Fprintf(std.Out, "exported: %d records, stream %x, head %x\nno instance decides over the database any more; start the service with SVC_DATA_DIR=%s and without SVC_STORE\n", head.LSN, head.Stream, head.Hash, c.To)
+	return err
+}
+
+// copy makes the record beside its place, and then gives it its name. The database has let go of it by then.
+func (c *exportCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store, signer *attest.Signer, to string) (head ledger.Head, err error) {
+	beside := to + ".exporting"
+	if err := errors.Join(os.MkdirAll(c.To, 0o700), os.RemoveAll(beside)); err != nil {
+		return head, err
+	}
+	told := c.Start(std, "copying the record")
+	err = store.Hold(func(from commit.Log) error {
+		err := pebbleledger.Filling(beside, pebbleledger.Options{}, func(log commit.Log) (err error) {
+			head, err = commit.Copy(from, log, func(lsn uint64) { told.Reached("up to record %d", lsn) })
+			return err
+		})
+		if err != nil {
+			return errors.Join(err, os.RemoveAll(beside))
+		}
+		signed, err := signer.SignCheckpoint(attest.Checkpoint{Stream: head.Stream, LSN: head.LSN, Hash: head.Hash, At: time.Now().Truncate(time.Second)})
+		if err != nil {
+			return err
+		}
+		noted, err := store.Signer()
+		if err == nil && noted != "" {
+			err = atomicfile.Create(filepath.Join(beside, filepath.Base(s.SignerPath())), []byte(noted))
+		}
+		if err == nil {
+			err = atomicfile.ReplacePrivate(filepath.Join(c.To, filepath.Base(s.CheckpointPath())), signed)
+		}
+		if err != nil {
+			return err
+		}
+		return store.NoteMoved(c.To)
+	})
+	if err != nil {
+		return head, err
+	}
+	return head, errors.Join(os.Rename(beside, to), atomicfile.SyncName(to))
+}

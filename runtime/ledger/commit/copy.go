@@ -1,0 +1,66 @@
+package commit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/state"
+)
+
+// ErrBegun says that the oldest groups of a log were dropped by retention, so that it can't be copied to where all are kept.
+var ErrBegun = errors.New("the oldest records were dropped by retention")
+
+// Copy fills an empty log with the groups of another one, byte for byte, and returns where they end. Every group has to follow the one
+// before it, and every record those before. Then the copy is read, and has to come to the same state. A last group whose checksum is
+// wrong was never acknowledged, and is not copied. told is called with the LSN that was reached.
+func Copy(from, to Log, told func(lsn uint64)) (ledger.Head, error) {
+	switch b, err := beginningOf(from); {
+	case err != nil:
+		return ledger.Head{}, err
+	case b != nil:
+		return ledger.Head{}, fmt.Errorf("%w: it begins with record %d", ErrBegun, b.After.LSN+1)
+	}
+	last, err := from.Head()
+	if err != nil {
+		return ledger.Head{}, err
+	}
+	filling, err := Restore(to)
+	if err != nil {
+		return ledger.Head{}, err
+	}
+	var problem error
+	err = from.Read(1, func(first uint64, group []byte) bool {
+		problem = filling.Add(group)
+		if first == last && errors.Is(problem, errTorn) {
+			problem = nil
+		}
+		told(filling.Head().LSN)
+		return problem == nil
+	})
+	if err = errors.Join(problem, err); err != nil {
+		return filling.Head(), err
+	}
+	return filling.Head(), comesTo(to, filling.past)
+}
+
+// comesTo returns an error where a log does not come to a past.
+func comesTo(log Log, want *past) error {
+	again := &past{state: state.New(state.Secret{})}
+	var r state.Record
+	var problem error
+	err := log.Read(1, func(first uint64, group []byte) bool {
+		problem = again.replay(&r, first, group, func() {})
+		return problem == nil
+	})
+	switch {
+	case problem != nil:
+		return fmt.Errorf("%w: the copy: %w", ledger.ErrCorrupt, problem)
+	case err != nil:
+		return fmt.Errorf("ledger: reading the copy: %w", err)
+	case again.head != want.head || !bytes.Equal(again.snapshot(), want.snapshot()):
+		return fmt.Errorf("%w: the copy, up to record %d, comes to another state than the log, up to record %d", ledger.ErrCorrupt, again.head.LSN, want.head.LSN)
+	}
+	return nil
+}

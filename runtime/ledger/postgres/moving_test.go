@@ -1,0 +1,77 @@
+package pgledger
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"bailiff/fuzz/kit/pgtest"
+	"bailiff/fuzz/kit/seed"
+	"bailiff/runtime/ledger/commit"
+)
+
+// TestFill fills an empty database whole or not at all, and no other.
+func TestFill(t *testing.T) {
+	url := pgtest.Shared(t).URL()
+	db := connect(t, url)
+	_, err := db.copying.exec("DROP SCHEMA IF EXISTS bailiff CASCADE")
+	must(t, err)
+	store := newStore(t, url, "a", true)
+	_, err = store.Init("")
+	must(t, err)
+	rng := rand.New(rand.NewPCG(uint64(seed.Value(t)), 4)) //nolint:gosec // a test's
+	var groups [][]byte
+	for first := uint64(1); len(groups) < 2*pageGroups+3; first++ {
+		groups = append(groups, sealed(rng, first, 1))
+	}
+	fill := func(n int, after error) error {
+		return store.Fill(func(log commit.Log) error {
+			for i, g := range groups[:n] {
+				if err := log.Append(uint64(i+1), g); err != nil {
+					return err
+				}
+			}
+			read := 0
+			err := log.Read(1, func(first uint64, g []byte) bool {
+				read++
+				return first == uint64(read) && string(g) == string(groups[read-1])
+			})
+			if err == nil && read != n {
+				err = errors.New("it reads others than it has kept")
+			}
+			return errors.Join(err, after)
+		})
+	}
+	count := func() int64 {
+		n, err := db.asking.number("SELECT count(*) FROM bailiff.groups")
+		must(t, err)
+		return n
+	}
+	interrupted := errors.New("interrupted")
+	for _, n := range []int{1, len(groups)} {
+		if err := fill(n, interrupted); !errors.Is(err, interrupted) || count() != 0 {
+			t.Fatalf("interrupted after %d groups: %v, and %d are there", n, err, count())
+		}
+	}
+	must(t, fill(len(groups), nil))
+	if n := count(); n != int64(len(groups)) {
+		t.Fatalf("%d groups are there, of %d", n, len(groups))
+	}
+	if err := fill(1, nil); !errors.Is(err, ErrRecords) {
+		t.Errorf("a database that has records is filled: %v", err)
+	}
+	seen := 0
+	must(t, store.Look(func(log commit.Log) error {
+		return log.Read(1, func(uint64, []byte) bool { seen++; return true })
+	}))
+	if seen != len(groups) {
+		t.Errorf("%d groups are seen, of %d", seen, len(groups))
+	}
+	must(t, store.NoteMoved("/elsewhere"))
+	if err := store.Hold(func(commit.Log) error { return nil }); !errors.Is(err, ErrMoved) || !strings.Contains(err.Error(), "/elsewhere") {
+		t.Errorf("a record that continues elsewhere: %v", err)
+	}
+	must(t, store.NoteMoved(""))
+	must(t, store.Hold(func(commit.Log) error { return nil }))
+}
