@@ -288,7 +288,7 @@ func (s *Standby) send(c *call, to Instance) (answered bool) {
 // lose says that the outcome is not known.
 func (s *Standby) lose(c *call) {
 	c.forget()
-	writeFailure(c.RequestCtx, &service.Failure{Code: errcode.StoreUnavailable, Message: "the instance that decides did not answer; what was asked for may or may not have been done"})
+	writeFailure(c.RequestCtx, &service.Failure{Code: errcode.StoreUnavailable, Message: "the instance that decides did not answer; a change that was asked for may or may not have been made"})
 }
 
 // hopHeaders are of one connection, and not of the request that comes over it (RFC 9110, section 7.6.1). What a client expects was done.

@@ -18,12 +18,23 @@ func (h *history) repeatable(p *ledger.Plan, arg uint32) {
 	}
 }
 
-// bindDefault binds one of three default policies, or none.
+// bindDefault binds one of three default policies, or none, and mostly makes a request before and again after it.
 func (h *history) bindDefault(arg uint32) error {
 	d := &ledger.DefaultPolicy{At: h.at, PolicyHash: [32]byte{byte(arg % 4)}, Named: arg>>2%8 == 0}
 	if arg>>5%4 != 0 {
 		d.Serial = uint64(arg >> 7 % 4)
 	}
+	request := func() error {
+		if arg>>9%4 == 0 {
+			return nil
+		}
+		p := h.plan(arg)
+		h.repeatable(p, arg|1<<10)
+		return h.submit(p, true)
+	}
+	if err := request(); err != nil {
+		return err
+	}
 	_, _ = h.l.BindDefault(context.Background(), d)
-	return nil
+	return request()
 }

@@ -178,7 +178,7 @@ func (h *history) halt(arg uint32) error {
 	if arg>>10%4 != 0 {
 		halt.Signed = &ledger.HaltStatement{Serial: uint64(1 + arg>>12%4), At: 1}
 	}
-	if err := h.stop(halt); err != nil || arg>>14%8 == 0 {
+	if err := errors.Join(h.stop(halt), h.stop(halt)); err != nil || arg>>14%8 == 0 { // a statement counts once
 		return err
 	}
 	if err := errors.Join(h.submit(h.plan(arg), true), h.use(arg)); err != nil {
@@ -190,7 +190,7 @@ func (h *history) halt(arg uint32) error {
 }
 
 // rotate replaces the operator's key, seldom one that is not the operator's. Then the key that was replaced tries it again, a statement is used
-// again, and the new key deploys.
+// again, and both keys deploy.
 func (h *history) rotate(arg uint32) error {
 	before := h.l.model.operators()
 	first := [32]byte{1}
@@ -222,7 +222,10 @@ func (h *history) rotate(arg uint32) error {
 			return fmt.Errorf("a statement replaces two keys: %v", err)
 		}
 	}
-	h.deployBy(q.To, arg)
+	for _, key := range []uint32{arg &^ 7, arg | 7} { // both keys, of which one may have no policy yet
+		h.deployBy(q.From, key)
+		h.deployBy(q.To, key)
+	}
 	return nil
 }
 

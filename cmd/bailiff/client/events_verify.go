@@ -68,11 +68,7 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 	}
 	working := c.Start(std, "verifying the record")
 	done := working.Working()
-	var chain commit.Verified
-	err = readRecord(s, func(log commit.Log) (err error) {
-		chain, err = commit.VerifyChain(log, kept.LSN)
-		return err
-	})
+	chain, err := verifyRecord(s, kept.LSN)
 	done()
 	switch {
 	case s.Store != "" && err != nil && !errors.Is(err, ledger.ErrCorrupt):
@@ -112,6 +108,15 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 		return c.verifyApprovals(std, s, lead)
 	}
 	return nil
+}
+
+// verifyRecord verifies the record, and finds the group that ends with a record.
+func verifyRecord(s *cmdsettings.Settings, at uint64) (chain commit.Verified, err error) {
+	err = readRecord(s, func(log commit.Log) (err error) {
+		chain, err = commit.VerifyChain(log, at)
+		return err
+	})
+	return chain, err
 }
 
 // readRecord calls use with the record, wherever it is. In a database it may grow meanwhile.

@@ -28,7 +28,7 @@ type importCommand struct {
 	NoCheckpoint bool `help:"Import although the folder has no checkpoint that the record fits; records that were cut off are not noticed then."`
 }
 
-// Help says what is copied, and what stays.
+// Help says which things are copied.
 func (c *importCommand) Help() string {
 	return `Copies the record of a data folder into the database of SVC_STORE, byte for byte: keys, limits as far as they are used, holds,
 policies and every event are there, and cursors stay good. Stop the service on the folder first, and keep it stopped. The record has
@@ -186,7 +186,7 @@ type exportCommand struct {
 	cli.ProgressFlag
 }
 
-// Help says what is copied, and what the database is good for then.
+// Help says how the copy is made, and that the database is not used then.
 func (c *exportCommand) Help() string {
 	return `Copies the record from the database of SVC_STORE into a new data folder, byte for byte, and signs its end, for a service
 without SVC_STORE. Stop every instance first. The copy is read back and compared before it counts; the database notes that the
@@ -245,7 +245,7 @@ func (c *exportCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pg
 		if err != nil {
 			return errors.Join(err, os.RemoveAll(beside))
 		}
-		signed, err := signer.SignCheckpoint(attest.Checkpoint{Stream: head.Stream, LSN: head.LSN, Hash: head.Hash, At: time.Now().Truncate(time.Second)})
+		signed, err := signer.SignCheckpoint(attest.Checkpoint{Stream: head.Stream, LSN: head.LSN, Hash: head.Hash, At: clock.System()().Truncate(time.Second)})
 		if err != nil {
 			return err
 		}

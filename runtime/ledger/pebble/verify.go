@@ -12,10 +12,11 @@ import (
 
 // VerifyChain is [commit.VerifyChain] of the log in dir. Its errors wrap ledger.ErrLocked where a process holds dir, too.
 func VerifyChain(dir string, options Options, at uint64) (chain commit.Verified, err error) {
-	return chain, Reading(dir, options, func(log commit.Log) (err error) {
+	err = Reading(dir, options, func(log commit.Log) (err error) {
 		chain, err = commit.VerifyChain(log, at)
 		return err
 	})
+	return chain, err
 }
 
 // Records is [commit.Records] of the log in dir. It changes nothing; its errors wrap ledger.ErrLocked where a process

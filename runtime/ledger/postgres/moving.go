@@ -16,8 +16,8 @@ import (
 // movePatience is how long a whole log may take to be written.
 const movePatience = 24 * time.Hour
 
-// ErrRecords says that a database has records already.
-var ErrRecords = errors.New("ledger: the database has records already; a log is imported into a database that has none")
+// errRecords says that a database has records already.
+var errRecords = errors.New("ledger: the database has records already; a log is imported into a database that has none")
 
 // Look calls use with the log, which can't be changed by it, while an instance may decide.
 func (s *Store) Look(use func(commit.Log) error) error {
@@ -73,7 +73,7 @@ func (s *Store) pour(log *kept, fill func(commit.Log) error) error {
 			case err != nil:
 				return err
 			case records:
-				return ErrRecords
+				return errRecords
 			}
 			p := &pouring{ctx: ctx, tx: tx, slot: log.slot, start: s.find.calls.Go}
 			return errors.Join(fill(p), p.end())

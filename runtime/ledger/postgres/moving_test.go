@@ -43,8 +43,8 @@ func TestFill(t *testing.T) {
 			return errors.Join(err, after)
 		})
 	}
-	count := func() int64 {
-		n, err := db.asking.number("SELECT count(*) FROM bailiff.groups")
+	count := func() (n int64) {
+		n, err = db.asking.number("SELECT count(*) FROM bailiff.groups")
 		must(t, err)
 		return n
 	}
@@ -55,21 +55,18 @@ func TestFill(t *testing.T) {
 		}
 	}
 	must(t, fill(len(groups), nil))
-	if n := count(); n != int64(len(groups)) {
-		t.Fatalf("%d groups are there, of %d", n, len(groups))
-	}
-	if err := fill(1, nil); !errors.Is(err, ErrRecords) {
+	if err := fill(1, nil); !errors.Is(err, errRecords) {
 		t.Errorf("a database that has records is filled: %v", err)
 	}
 	seen := 0
 	must(t, store.Look(func(log commit.Log) error {
 		return log.Read(1, func(uint64, []byte) bool { seen++; return true })
 	}))
-	if seen != len(groups) {
-		t.Errorf("%d groups are seen, of %d", seen, len(groups))
+	if n := count(); n != int64(len(groups)) || seen != len(groups) {
+		t.Errorf("%d groups are there, and %d are seen, of %d", n, seen, len(groups))
 	}
 	must(t, store.NoteMoved("/elsewhere"))
-	if err := store.Hold(func(commit.Log) error { return nil }); !errors.Is(err, ErrMoved) || !strings.Contains(err.Error(), "/elsewhere") {
+	if err := store.Hold(func(commit.Log) error { return nil }); !errors.Is(err, errMoved) || !strings.Contains(err.Error(), "/elsewhere") {
 		t.Errorf("a record that continues elsewhere: %v", err)
 	}
 	must(t, store.NoteMoved(""))

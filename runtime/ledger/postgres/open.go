@@ -152,13 +152,13 @@ func (s *Store) check() error {
 func (s *Store) stays() error {
 	made, err := s.db.made()
 	if err == nil && made.moved != "" {
-		err = fmt.Errorf("%w %s, and continues there; import it into another database, or, if no service has run on it there, run: bailiff store export --undo", ErrMoved, made.moved)
+		err = fmt.Errorf("%w %s, and continues there; import it into another database, or, if no service has run on it there, run: bailiff store export --undo", errMoved, made.moved)
 	}
 	return err
 }
 
-// ErrMoved says that the record was exported from the database.
-var ErrMoved = errors.New("ledger: the record was exported from the database to")
+// errMoved says that the record was exported from the database.
+var errMoved = errors.New("ledger: the record was exported from the database to")
 
 // A Standing is what an instance does.
 type Standing int32
