@@ -114,6 +114,9 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 func verifyRecord(s *cmdsettings.Settings, at uint64) (chain commit.Verified, err error) {
 	err = readRecord(s, func(log commit.Log) (err error) {
 		chain, err = commit.VerifyChain(log, at)
+		if err == nil && chain.Torn && s.Store != "" { // a database keeps a group whole or not at all
+			err = commit.ErrUnfinished
+		}
 		return err
 	})
 	return chain, err

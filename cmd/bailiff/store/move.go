@@ -1,6 +1,7 @@
 package store
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -65,7 +66,7 @@ func (c *importCommand) Run(std cli.Streams) error {
 	}
 	head, err := c.copy(std, s, store, to)
 	if err != nil {
-		if aside {
+		if aside && !errors.Is(err, pgledger.ErrUnsettled) { // a folder is served again only where the database has nothing of it for certain
 			err = errors.Join(err, os.Rename(to, from))
 		}
 		return busy(err, "stop every instance first")
@@ -132,22 +133,17 @@ func (c *importCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pg
 		return head, err
 	}
 	told := c.Start(std, "copying the record")
-	err = store.Fill(func(to commit.Log) error {
+	err = store.Fill(string(signer), func(to commit.Log) error {
 		return pebbleledger.Reading(from, pebbleledger.Options{}, func(log commit.Log) (err error) {
-			head, err = commit.Copy(log, to, func(lsn uint64) { told.Reached("up to record %d", lsn) })
+			head, err = commit.Copy(log, to, rand.Reader, func(lsn uint64) { told.Reached("up to record %d", lsn) })
 			return err
 		})
 	})
 	switch {
 	case errors.Is(err, commit.ErrBegun):
 		return head, cli.Fail("the folder's oldest records were dropped by retention, and a database keeps all of them: this record can't be imported (%v)", err)
-	case err != nil:
-		return head, err
 	}
-	if len(signer) == 0 {
-		return head, nil
-	}
-	return head, store.NoteSigner(string(signer))
+	return head, err
 }
 
 // agree returns an error where other keys have signed for the database than for a record.
@@ -206,7 +202,7 @@ func (c *exportCommand) Run(std cli.Streams) error {
 	defer store.Close()
 	switch {
 	case c.Undo:
-		if err := store.NoteMoved(""); err != nil {
+		if err := store.Undrain(); err != nil {
 			return cli.Fail("%v", err)
 		}
 		_, err := fmt.Fprintln(std.Out, "instances may decide over the database again")
@@ -237,9 +233,9 @@ func (c *exportCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pg
 		return head, err
 	}
 	told := c.Start(std, "copying the record")
-	err = store.Hold(func(from commit.Log) error {
+	err = store.Drain(c.To, func(from commit.Log) error {
 		err := pebbleledger.Filling(beside, pebbleledger.Options{}, func(log commit.Log) (err error) {
-			head, err = commit.Copy(from, log, func(lsn uint64) { told.Reached("up to record %d", lsn) })
+			head, err = commit.Copy(from, log, rand.Reader, func(lsn uint64) { told.Reached("up to record %d", lsn) })
 			return err
 		})
 		if err != nil {
@@ -256,10 +252,7 @@ func (c *exportCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pg
 		if err == nil {
 			err = atomicfile.ReplacePrivate(filepath.Join(c.To, filepath.Base(s.CheckpointPath())), signed)
 		}
-		if err != nil {
-			return err
-		}
-		return store.NoteMoved(c.To)
+		return err
 	})
 	if err != nil {
 		return head, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/state"
@@ -13,9 +14,11 @@ import (
 var ErrBegun = errors.New("the oldest records were dropped by retention")
 
 // Copy fills an empty log with the groups of another one, byte for byte, and returns where they end. Every group has to follow the one
-// before it, and every record those before. Then the copy is read, and has to come to the same state. A last group whose checksum is
-// wrong was never acknowledged, and is not copied. told is called with the LSN that was reached.
-func Copy(from, to Log, told func(lsn uint64)) (ledger.Head, error) {
+// before it, and every record those before. Then the copy is read, and has to come to the same state. It gets a snapshot where it keeps
+// one, so that opening it reads no more than that; random gives the secret of the state in there. A last group whose checksum is wrong was
+// never acknowledged, and is not copied, but where the log is a Confirmer, which keeps a group whole or not at all. told is called with the
+// LSN that was reached.
+func Copy(from, to Log, random io.Reader, told func(lsn uint64)) (ledger.Head, error) {
 	switch b, err := beginningOf(from); {
 	case err != nil:
 		return ledger.Head{}, err
@@ -30,10 +33,16 @@ func Copy(from, to Log, told func(lsn uint64)) (ledger.Head, error) {
 	if err != nil {
 		return ledger.Head{}, err
 	}
+	var drawn Ledger
+	if err := drawn.draw(random); err != nil {
+		return ledger.Head{}, err
+	}
+	filling.past.state = state.New(drawn.secret)
+	_, whole := from.(Confirmer)
 	var problem error
 	err = from.Read(1, func(first uint64, group []byte) bool {
 		problem = filling.Add(group)
-		if first == last && errors.Is(problem, errTorn) {
+		if first == last && errors.Is(problem, errTorn) && !whole {
 			problem = nil
 		}
 		told(filling.Head().LSN)
@@ -42,12 +51,18 @@ func Copy(from, to Log, told func(lsn uint64)) (ledger.Head, error) {
 	if err = errors.Join(problem, err); err != nil {
 		return filling.Head(), err
 	}
-	return filling.Head(), comesTo(to, filling.past)
+	if err := comesTo(to, filling.past); err != nil {
+		return filling.Head(), err
+	}
+	if store, ok := to.(Snapshots); ok {
+		err = store.SaveSnapshot(filling.past.snapshot())
+	}
+	return filling.Head(), err
 }
 
 // comesTo returns an error where a log does not come to a past.
 func comesTo(log Log, want *past) error {
-	again := &past{state: state.New(state.Secret{})}
+	again := &past{state: want.state.Fresh()}
 	var r state.Record
 	var problem error
 	err := log.Read(1, func(first uint64, group []byte) bool {

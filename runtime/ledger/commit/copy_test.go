@@ -3,6 +3,7 @@ package commit_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"slices"
 	"testing"
@@ -49,7 +50,7 @@ func TestCopy(t *testing.T) {
 	groups, head := backedUp(t)
 	nothing := func(uint64) {}
 	to := memory.NewLog()
-	if end, err := commit.Copy(logOf(groups), to, nothing); err != nil || end != head {
+	if end, err := commit.Copy(logOf(groups), to, rand.Reader, nothing); err != nil || end != head {
 		t.Fatalf("copied up to %+v, of %+v: %v", end, head, err)
 	}
 	l := open(t, to)
@@ -60,7 +61,7 @@ func TestCopy(t *testing.T) {
 	if state, err := l.Head(context.Background()); err != nil || state != head {
 		t.Errorf("the copy ends at %+v, %v", state, err)
 	}
-	if _, err := commit.Copy(logOf(groups), to, nothing); !errors.Is(err, ledger.ErrInvalid) {
+	if _, err := commit.Copy(logOf(groups), to, rand.Reader, nothing); !errors.Is(err, ledger.ErrInvalid) {
 		t.Errorf("copied over another log: %v", err)
 	}
 
@@ -73,7 +74,7 @@ func TestCopy(t *testing.T) {
 		"a group that is not kept":     careless{memory.NewLog(), func([]byte) []byte { return nil }, at + 1},
 		"a group that is kept changed": careless{memory.NewLog(), flip, at + 1},
 	} {
-		if _, err := commit.Copy(logOf(groups), log, nothing); !errors.Is(err, ledger.ErrCorrupt) {
+		if _, err := commit.Copy(logOf(groups), log, rand.Reader, nothing); !errors.Is(err, ledger.ErrCorrupt) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -81,13 +82,13 @@ func TestCopy(t *testing.T) {
 		"a missing group": slices.Delete(slices.Clone(groups), 2, 3),
 		"a changed group": slices.Concat(groups[:2], [][]byte{flip(slices.Clone(groups[2]))}, groups[3:]),
 	} {
-		if _, err := commit.Copy(logOf(bad), memory.NewLog(), nothing); !errors.Is(err, ledger.ErrCorrupt) {
+		if _, err := commit.Copy(logOf(bad), memory.NewLog(), rand.Reader, nothing); !errors.Is(err, ledger.ErrCorrupt) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	torn := slices.Clone(groups)
 	torn[len(torn)-1] = flip(slices.Clone(torn[len(torn)-1]))
-	if end, err := commit.Copy(logOf(torn), memory.NewLog(), nothing); err != nil || end.LSN >= head.LSN {
+	if end, err := commit.Copy(logOf(torn), memory.NewLog(), rand.Reader, nothing); err != nil || end.LSN >= head.LSN {
 		t.Errorf("a last group that was never acknowledged: copied up to %d of %d, %v", end.LSN, head.LSN, err)
 	}
 }

@@ -31,19 +31,22 @@ var (
 
 // SaveSnapshot implements commit.Snapshots.
 func (k *kept) SaveSnapshot(snapshot []byte) error {
-	return k.db.transact(func(ctx context.Context, t pgx.Tx) error {
-		if _, err := t.Exec(ctx, `DELETE FROM bailiff.snapshots WHERE slot = $1`, k.slot); err != nil {
+	return k.db.transact(func(ctx context.Context, t pgx.Tx) error { return saveSnapshot(ctx, t, k.slot, snapshot) })
+}
+
+// saveSnapshot puts a snapshot of a slot in the place of the one before.
+func saveSnapshot(ctx context.Context, t pgx.Tx, slot int, snapshot []byte) error {
+	if _, err := t.Exec(ctx, `DELETE FROM bailiff.snapshots WHERE slot = $1`, slot); err != nil {
+		return err
+	}
+	for part := 0; len(snapshot) > 0; part++ {
+		size := min(partBytes, len(snapshot))
+		if _, err := t.Exec(ctx, `INSERT INTO bailiff.snapshots (slot, part, data) VALUES ($1, $2, $3)`, slot, part, snapshot[:size]); err != nil {
 			return err
 		}
-		for part := 0; len(snapshot) > 0; part++ {
-			size := min(partBytes, len(snapshot))
-			if _, err := t.Exec(ctx, `INSERT INTO bailiff.snapshots (slot, part, data) VALUES ($1, $2, $3)`, k.slot, part, snapshot[:size]); err != nil {
-				return err
-			}
-			snapshot = snapshot[size:]
-		}
-		return nil
-	})
+		snapshot = snapshot[size:]
+	}
+	return nil
 }
 
 // LoadSnapshot implements commit.Snapshots.

@@ -19,6 +19,9 @@ const movePatience = 24 * time.Hour
 // errRecords says that a database has records already.
 var errRecords = errors.New("ledger: the database has records already; a log is imported into a database that has none")
 
+// ErrUnsettled says that the database has not said whether it has kept what Fill has filled.
+var ErrUnsettled = errors.New("ledger: it is not known whether the database has kept the record")
+
 // Look calls use with the log, which can't be changed by it, while an instance may decide.
 func (s *Store) Look(use func(commit.Log) error) error {
 	if err := s.check(); err != nil {
@@ -42,25 +45,101 @@ func (l looking) LoadSnapshot() ([]byte, error) { return l.kept.LoadSnapshot() }
 // SaveSnapshot implements commit.Snapshots.
 func (looking) SaveSnapshot([]byte) error { return errTaken }
 
-// Hold takes the log, so that no instance decides meanwhile, and calls use with it. It waits for an owner as Ledger does.
-func (s *Store) Hold(use func(commit.Log) error) error {
+// Read implements commit.Log. What the table says of a group has to be what the group says: the next append rests on it.
+func (l looking) Read(from uint64, yield func(first uint64, group []byte) bool) error {
+	return readAll(truthful{l.db}, l.slot, from, yield)
+}
+
+// A truthful database notices a group that is another than the columns beside it say.
+type truthful struct{ database }
+
+func (d truthful) read(slot int, from uint64, limit int) ([]group, error) {
+	page, err := d.database.read(slot, from, limit)
+	for _, g := range page {
+		if last, torn := commit.LastOf(g.data); torn != nil || last != g.last || sha256.Sum256(g.data) != g.hash {
+			return nil, fmt.Errorf("group %d: %w", g.first, errChanged)
+		}
+	}
+	return page, err
+}
+
+// Drain takes the log, so that no instance decides meanwhile, and calls use with it. It waits for an owner as Ledger does. Where use
+// succeeds and the log was this process's all the time, it notes where the record continues, and no instance decides over the database any
+// more.
+func (s *Store) Drain(to string, use func(commit.Log) error) error {
 	log, err := s.open()
 	if err != nil {
 		return err
 	}
-	return errors.Join(use(log), log.Close())
+	err = use(looking{log.log, log})
+	if err == nil {
+		err = noteMoved(log, to)
+	}
+	return errors.Join(err, log.Close())
 }
 
-// Fill takes the log, which has to be empty, and has fill fill it: whole, or not at all where fill fails or the process ends.
-func (s *Store) Fill(fill func(commit.Log) error) error {
+const sqlMoved = fence + `UPDATE bailiff.store SET moved = $3 FROM fence`
+
+// noteMoved notes where the record continues, unless another process has had the log since this one took it: that may have added to it.
+func noteMoved(log *kept, to string) error {
+	rows, err := log.db.copying.exec(sqlMoved, log.slot, log.term, to)
+	if err == nil && rows != 1 {
+		err = errTaken
+	}
+	return err
+}
+
+// Undrain takes back what Drain has noted.
+func (s *Store) Undrain() error {
+	_, err := s.db.copying.exec(`UPDATE bailiff.store SET moved = ''`)
+	return err
+}
+
+// Fill takes the log, which has to be empty, has fill fill it, and notes which keys sign: whole, or not at all where fill fails or the process
+// ends. Where the database does not say whether it has kept it, it is asked; the error wraps ErrUnsettled where it does not say that either.
+func (s *Store) Fill(signer string, fill func(commit.Log) error) error {
 	log, err := s.open()
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.pour(log, fill), log.Close())
+	var end group
+	err = s.pour(log, func(p *pouring) (err error) {
+		if err = errors.Join(fill(p), p.end()); err != nil {
+			return err
+		}
+		if signer != "" {
+			if _, err := p.tx.Exec(p.ctx, `UPDATE bailiff.store SET signer = $1`, signer); err != nil {
+				return err
+			}
+		}
+		end = p.last
+		return nil
+	})
+	if err != nil && end.last != 0 {
+		err = settle(log.log, end, err)
+	}
+	return errors.Join(err, log.Close())
 }
 
-func (s *Store) pour(log *kept, fill func(commit.Log) error) error {
+// settle finds out whether a transaction has kept a log, whose end is given, when the database has answered its end with an error.
+func settle(l *log, end group, cause error) error {
+	term, err := l.db.again(l.slot, l.me, l.term) // from now on the end of the log is final
+	if err == nil && term == 0 {
+		err = errTaken
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w: %w", ErrUnsettled, cause, err)
+	}
+	switch there, err := l.db.last(l.slot); {
+	case err != nil:
+		return fmt.Errorf("%w: %w: %w", ErrUnsettled, cause, err)
+	case there.is(end):
+		return nil
+	}
+	return cause
+}
+
+func (s *Store) pour(log *kept, fill func(*pouring) error) error {
 	writing := &session{find: s.find, patience: movePatience}
 	defer writing.close()
 	return writing.do(func(ctx context.Context, c *pgx.Conn) error {
@@ -75,8 +154,7 @@ func (s *Store) pour(log *kept, fill func(commit.Log) error) error {
 			case records:
 				return errRecords
 			}
-			p := &pouring{ctx: ctx, tx: tx, slot: log.slot, start: s.find.calls.Go}
-			return errors.Join(fill(p), p.end())
+			return fill(&pouring{ctx: ctx, tx: tx, slot: log.slot, start: s.find.calls.Go})
 		})
 	})
 }
@@ -87,12 +165,26 @@ type pouring struct {
 	tx     pgx.Tx
 	slot   int
 	start  func(task func())
-	head   uint64
+	last   group      // of those appended, without its data
 	groups chan group // to the copy under way; nil where there is none
 	copied chan error // its result
 }
 
-var _ commit.Log = (*pouring)(nil)
+var (
+	_ commit.Log       = (*pouring)(nil)
+	_ commit.Snapshots = (*pouring)(nil)
+)
+
+// SaveSnapshot implements commit.Snapshots.
+func (p *pouring) SaveSnapshot(snapshot []byte) error {
+	if err := p.end(); err != nil {
+		return err
+	}
+	return saveSnapshot(p.ctx, p.tx, p.slot, snapshot)
+}
+
+// LoadSnapshot implements commit.Snapshots. A log that is being filled has none.
+func (*pouring) LoadSnapshot() ([]byte, error) { return nil, nil }
 
 // Append implements commit.Log.
 func (p *pouring) Append(first uint64, data []byte) error {
@@ -114,9 +206,10 @@ func (p *pouring) Append(first uint64, data []byte) error {
 			copied <- err
 		})
 	}
+	g := group{first: first, last: last, hash: sha256.Sum256(data), data: append([]byte(nil), data...)}
 	select {
-	case p.groups <- group{first: first, last: last, hash: sha256.Sum256(data), data: append([]byte(nil), data...)}:
-		p.head = first
+	case p.groups <- g:
+		p.last = g.end()
 		return nil
 	case err := <-p.copied:
 		p.groups, p.copied = nil, nil
@@ -165,10 +258,4 @@ func (p *pouring) Read(from uint64, yield func(first uint64, group []byte) bool)
 func (p *pouring) Truncate(uint64) error { return errChanged }
 
 // Head implements commit.Log.
-func (p *pouring) Head() (uint64, error) { return p.head, nil }
-
-// NoteMoved notes where the record has been exported to, so that no instance decides over the database any more; "" takes that back.
-func (s *Store) NoteMoved(to string) error {
-	_, err := s.db.copying.exec(`UPDATE bailiff.store SET moved = $1`, to)
-	return err
-}
+func (p *pouring) Head() (uint64, error) { return p.last.first, nil }

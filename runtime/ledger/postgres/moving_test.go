@@ -26,7 +26,7 @@ func TestFill(t *testing.T) {
 		groups = append(groups, sealed(rng, first, 1))
 	}
 	fill := func(n int, after error) error {
-		return store.Fill(func(log commit.Log) error {
+		return store.Fill("k", func(log commit.Log) error {
 			for i, g := range groups[:n] {
 				if err := log.Append(uint64(i+1), g); err != nil {
 					return err
@@ -65,10 +65,14 @@ func TestFill(t *testing.T) {
 	if n := count(); n != int64(len(groups)) || seen != len(groups) {
 		t.Errorf("%d groups are there, and %d are seen, of %d", n, seen, len(groups))
 	}
-	must(t, store.NoteMoved("/elsewhere"))
-	if err := store.Hold(func(commit.Log) error { return nil }); !errors.Is(err, errMoved) || !strings.Contains(err.Error(), "/elsewhere") {
+	if signer, err := store.Signer(); signer != "k" || err != nil {
+		t.Errorf("the signer is %q: %v", signer, err)
+	}
+	nothing := func(commit.Log) error { return nil }
+	must(t, store.Drain("/elsewhere", nothing))
+	if err := store.Drain("/other", nothing); !errors.Is(err, errMoved) || !strings.Contains(err.Error(), "/elsewhere") {
 		t.Errorf("a record that continues elsewhere: %v", err)
 	}
-	must(t, store.NoteMoved(""))
-	must(t, store.Hold(func(commit.Log) error { return nil }))
+	must(t, store.Undrain())
+	must(t, store.Drain("/other", nothing))
 }

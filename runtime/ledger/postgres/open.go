@@ -121,6 +121,9 @@ func (s *Store) open() (*kept, error) {
 		db.close()
 		return nil, err
 	}
+	if err := s.stays(); err != nil { // it may have been exported while this instance waited
+		return nil, errors.Join(err, l.Close())
+	}
 	db.copying.exec(sqlSweep) //nolint:errcheck // the next one does it
 	s.current.Store(l)
 	s.standing.Store(int32(Deciding))

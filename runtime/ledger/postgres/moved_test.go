@@ -1,0 +1,334 @@
+package pgledger
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"math"
+	mathrand "math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"bailiff/fuzz/kit/pgtest"
+	"bailiff/fuzz/kit/seed"
+	"bailiff/fuzz/ledgertest"
+	"bailiff/fuzz/ledgertest/suite"
+	"bailiff/runtime/clock"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
+	pebbleledger "bailiff/runtime/ledger/pebble"
+	"bailiff/runtime/system"
+)
+
+// TestConformanceMoved runs the conformance suite with a ledger that is in the database first. Each time that it is opened again, it was
+// moved out of it into a new folder, or back: what was used, counted, held, revoked and frozen is so in the other place.
+func TestConformanceMoved(t *testing.T) {
+	if !*full {
+		t.Skip("with -full; TestStoryMoved moves a ledger that has some of everything")
+	}
+	url := pgtest.Shared(t).URL()
+	connect(t, url)
+	store := newStore(t, url, "a", true)
+	_, err := store.Init("")
+	must(t, err)
+	moves := 0
+	folders := map[ledger.Ledger]string{} // of those that are not in the database
+	inFolder := func(t *testing.T, dir string) ledger.Ledger {
+		t.Helper()
+		l, err := pebbleledger.Open(dir, pebbleledger.Options{Random: rand.Reader, SnapshotEvery: 40, IndexEvery: 10})
+		must(t, err)
+		folders[l] = dir
+		return l
+	}
+	empty := func() {
+		connectAgain(t, store.db)
+		must(t, store.Undrain())
+		store.life.kept = group{} // it is another log
+		store.life.taken.Store(0)
+	}
+	stored := func(t *testing.T) ledger.Ledger {
+		t.Helper()
+		log, err := store.open()
+		must(t, err)
+		l, err := commit.Open(log, commit.Options{Random: rand.Reader, SnapshotEvery: 40, IndexEvery: 10})
+		must(t, err)
+		return l
+	}
+	suite.Run(t, suite.Suite{
+		Open: func(t *testing.T) ledger.Ledger {
+			empty()
+			return stored(t)
+		},
+		Reopen: func(t *testing.T, l ledger.Ledger) ledger.Ledger {
+			must(t, l.Close())
+			moves++
+			if dir, ok := folders[l]; ok {
+				delete(folders, l)
+				empty()
+				must(t, fillFrom(store, dir))
+				must(t, store.Look(func(log commit.Log) error {
+					chain, err := commit.VerifyChain(log, 0)
+					if err == nil && (chain.Snapshot != chain.Head.LSN || chain.Snapshot == 0) {
+						t.Errorf("the snapshot in the database covers %d records of %d", chain.Snapshot, chain.Head.LSN)
+					}
+					return err
+				}))
+				return stored(t)
+			}
+			root, err := os.MkdirTemp("", "bailiff-moved-") // not t.TempDir, which is removed before the ledger is closed
+			must(t, err)
+			t.Cleanup(func() { os.RemoveAll(root) })
+			dir := filepath.Join(root, "ledger")
+			must(t, drainTo(store, dir))
+			if chain, err := pebbleledger.VerifyChain(dir, pebbleledger.Options{}, 0); err != nil || chain.Snapshot != chain.Head.LSN || chain.Torn {
+				t.Errorf("the folder: %+v, %v", chain, err)
+			}
+			return inFolder(t, dir)
+		},
+	})
+	if moves == 0 {
+		t.Error("nothing was moved")
+	}
+}
+
+// TestStoryMoved moves a ledger, of which all kinds of things are asked, from a folder into the database and back, several times. It does
+// what the model of a ledger does that was never moved, every group stays as it was, byte for byte, and both verify.
+func TestStoryMoved(t *testing.T) {
+	url := pgtest.Shared(t).URL()
+	rng := mathrand.New(mathrand.NewPCG(uint64(seed.Value(t)), 5)) //nolint:gosec // a test's
+	dir, at := filepath.Join(t.TempDir(), "ledger"), int64(ledgertest.Start)
+	reached := map[string]int{}
+	inFolder := func() *commit.Ledger {
+		l, err := pebbleledger.Open(dir, pebbleledger.Options{Random: rand.Reader, SnapshotEvery: 40, IndexEvery: 10})
+		must(t, err)
+		return l
+	}
+	l := inFolder()
+	checked := ledgertest.Check(l, ledgertest.Checks{Reached: reached, Durable: func() uint64 { return ledger.MaxLSN }})
+	story := ledgertest.NewStory(checked)
+	must(t, story.Begin())
+	var groups [][]byte
+	goOn := func() {
+		t.Helper()
+		for range 200 {
+			at += rng.Int64N(int64(time.Minute))
+			story.Step(rng.Uint32(), at)
+		}
+		must(t, errors.Join(checked.Violation(), l.Flush(t.Context()), checked.Compare(at), checked.Violation()))
+		path, head, err := l.Groups(t.Context(), 0, math.MaxInt)
+		must(t, err)
+		if path.End != head || len(path.Groups) <= len(groups) || !slices.EqualFunc(groups, path.Groups[:len(groups)], bytes.Equal) {
+			t.Errorf("of %d groups from before, which are to be as they were, and then others: %d, up to %d of %d", len(groups), len(path.Groups), path.End.LSN, head.LSN)
+		}
+		groups = path.Groups
+		must(t, l.Close())
+	}
+	restarted := func(next *commit.Ledger) {
+		t.Helper()
+		l = next
+		must(t, checked.Restarted(l, nil))
+		must(t, checked.Compare(at))
+	}
+	for range 2 {
+		goOn()
+		connect(t, url)
+		store := newStore(t, url, "a", true)
+		_, err := store.Init("")
+		must(t, err)
+		must(t, fillFrom(store, dir))
+		must(t, store.Look(func(log commit.Log) error {
+			chain, err := commit.VerifyChain(log, 0)
+			if err == nil && (chain.Snapshot != chain.Head.LSN || chain.Snapshot == 0 || chain.Torn) {
+				t.Errorf("the database: %+v", chain)
+			}
+			return err
+		}))
+		log, err := store.open()
+		must(t, err)
+		next, err := commit.Open(log, commit.Options{Random: rand.Reader, SnapshotEvery: 40, IndexEvery: 10})
+		must(t, err)
+		restarted(next)
+		goOn()
+		dir = filepath.Join(t.TempDir(), "ledger")
+		must(t, drainTo(store, dir))
+		if chain, err := pebbleledger.VerifyChain(dir, pebbleledger.Options{}, 0); err != nil || chain.Snapshot != chain.Head.LSN || chain.Torn {
+			t.Errorf("the folder: %+v, %v", chain, err)
+		}
+		restarted(inFolder())
+	}
+	must(t, l.Close())
+	t.Log(len(groups), reached)
+}
+
+// fillFrom has a database filled from a folder. An empty log has nothing to move.
+func fillFrom(store *Store, dir string) error {
+	return store.Fill("k", func(to commit.Log) error {
+		return pebbleledger.Reading(dir, pebbleledger.Options{}, func(from commit.Log) error {
+			_, err := commit.Copy(from, to, rand.Reader, func(uint64) {})
+			return err
+		})
+	})
+}
+
+// drainTo makes a folder of a database's record.
+func drainTo(store *Store, dir string) error {
+	return store.Drain(dir, func(from commit.Log) error {
+		return pebbleledger.Filling(dir, pebbleledger.Options{}, func(to commit.Log) error {
+			_, err := commit.Copy(from, to, rand.Reader, func(uint64) {})
+			return err
+		})
+	})
+}
+
+// inDatabase returns a database that has some records, and the address.
+func inDatabase(t *testing.T) (store *Store, url string) {
+	t.Helper()
+	url = pgtest.Shared(t).URL()
+	connect(t, url)
+	store = newStore(t, url, "a", true)
+	_, err := store.Init("")
+	must(t, err)
+	log, err := store.open()
+	must(t, err)
+	l, err := commit.Open(log, commit.Options{Random: rand.Reader})
+	must(t, err)
+	for i := range 5 {
+		must(t, l.CreateKey(t.Context(), ledgertest.NewKey(uint64(i+1))))
+	}
+	must(t, l.Close())
+	return store, url
+}
+
+// TestDrainDeposed: a record to which another instance may have added while it was exported does not continue elsewhere.
+func TestDrainDeposed(t *testing.T) {
+	store, url := inDatabase(t)
+	other := same(t, url)
+	if err := store.Drain("/elsewhere", func(commit.Log) error {
+		term, err := other.claim(0, instance{id: "2", name: "b"}, 0, nil)
+		if err == nil && term == 0 {
+			err = errors.New("the log was not taken")
+		}
+		return err
+	}); !errors.Is(err, errTaken) {
+		t.Errorf("exported though another instance has had the log: %v", err)
+	}
+	if made, err := store.db.made(); err != nil || made.moved != "" {
+		t.Errorf("the record continues in %q: %v", made.moved, err)
+	}
+}
+
+// TestDrainWaiting: an instance that began to wait before the record was exported does not decide over it.
+func TestDrainWaiting(t *testing.T) {
+	store, url := inDatabase(t)
+	waits, ended := make(chan string, 1), make(chan error, 1)
+	other, err := NewStore(Options{
+		URL: url, Name: "b", Lease: 3 * time.Second, Trust: true, Environment: "test", Calls: system.Real(clock.System()),
+		Waits: func(owner string) { waits <- owner },
+	})
+	must(t, err)
+	t.Cleanup(other.Close)
+	must(t, store.Drain("/elsewhere", func(commit.Log) error {
+		go func() {
+			log, err := other.open()
+			if err == nil {
+				err = errors.Join(errors.New("it decides"), log.Close())
+			}
+			ended <- err
+		}()
+		<-waits
+		return nil
+	}))
+	if err := <-ended; !errors.Is(err, errMoved) {
+		t.Errorf("an instance that waited: %v", err)
+	}
+	if made, err := store.db.asking.number("SELECT count(*) FROM bailiff.slots WHERE owner IS NOT NULL"); made != 0 || err != nil {
+		t.Errorf("%d slots have an owner, %v", made, err)
+	}
+}
+
+// TestFillUnanswered: where the database keeps the record and does not say so, it is found; where it can't be asked, that is said.
+func TestFillUnanswered(t *testing.T) {
+	store, url := inDatabase(t)
+	dir := filepath.Join(t.TempDir(), "ledger")
+	must(t, drainTo(store, dir))
+	db := connect(t, url)
+	fresh := newStore(t, url, "a", true)
+	_, err := fresh.Init("")
+	must(t, err)
+	warned := func(to commit.Log) error {
+		return pebbleledger.Reading(dir, pebbleledger.Options{}, func(from commit.Log) error {
+			if _, err := commit.Copy(from, to, rand.Reader, func(uint64) {}); err != nil {
+				return err
+			}
+			p := to.(*pouring)
+			_, err := p.tx.Exec(p.ctx, `DO $$ BEGIN RAISE WARNING 'canceling wait for synchronous replication'; END $$`)
+			return err
+		})
+	}
+	if err := fresh.Fill("k", warned); err != nil {
+		t.Errorf("the database has warned: %v", err)
+	}
+	if n, err := db.asking.number("SELECT count(*) FROM bailiff.groups"); n == 0 || err != nil {
+		t.Errorf("%d groups are there: %v", n, err)
+	}
+
+	twin := unclosed{newTwin(1)}
+	l := open(t, twin, "a", "1", hour)
+	defer l.Close()
+	end, lost := group{first: 1, last: 1}, errors.New("lost")
+	if err := settle(l, end, lost); !errors.Is(err, lost) || errors.Is(err, ErrUnsettled) {
+		t.Errorf("the database has nothing of it: %v", err)
+	}
+	l.db = silent{twin}
+	if err := settle(l, end, lost); !errors.Is(err, lost) || !errors.Is(err, ErrUnsettled) {
+		t.Errorf("the database can't be asked: %v", err)
+	}
+}
+
+// A silent database does not say whether a term was moved.
+type silent struct{ database }
+
+func (silent) again(int, instance, int64) (int64, error) { return 0, errLost }
+
+// TestLookAltered: what the table says of a group has to be what the group says, and no last group is taken for one that was cut off.
+func TestLookAltered(t *testing.T) {
+	store, url := inDatabase(t)
+	db := same(t, url)
+	const last = " WHERE first = (SELECT max(first) FROM bailiff.groups)"
+	for _, change := range []string{
+		"UPDATE bailiff.groups SET hash = sha256('x')" + last,
+		"UPDATE bailiff.groups SET last = last + 1" + last,
+		"UPDATE bailiff.groups SET data = set_byte(data, 70, get_byte(data, 70) # 1), hash = sha256(set_byte(data, 70, get_byte(data, 70) # 1))" + last,
+	} {
+		_, err := db.copying.exec("CREATE TABLE bailiff.before AS SELECT * FROM bailiff.groups")
+		must(t, err)
+		if rows, err := db.copying.exec(change); rows != 1 || err != nil {
+			t.Fatal(rows, err)
+		}
+		err = store.Look(func(log commit.Log) error {
+			chain, err := commit.VerifyChain(log, 0)
+			if err == nil && chain.Torn {
+				err = commit.ErrUnfinished
+			}
+			return err
+		})
+		if !errors.Is(err, ledger.ErrCorrupt) {
+			t.Errorf("%s: %v", change, err)
+		}
+		dir := filepath.Join(t.TempDir(), "ledger")
+		if err := drainTo(newStore(t, url, "a", true), dir); !errors.Is(err, ledger.ErrCorrupt) {
+			t.Errorf("%s: exported: %v", change, err)
+		}
+		must(t, os.RemoveAll(dir))
+		_, err = db.copying.exec("DELETE FROM bailiff.groups")
+		must(t, err)
+		_, err = db.copying.exec("INSERT INTO bailiff.groups SELECT * FROM bailiff.before")
+		must(t, err)
+		_, err = db.copying.exec("DROP TABLE bailiff.before")
+		must(t, err)
+	}
+	must(t, drainTo(newStore(t, url, "a", true), filepath.Join(t.TempDir(), "ledger")))
+}
