@@ -64,16 +64,36 @@ func (c *importCommand) Run(std cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	head, err := c.copy(std, s, store, to)
+	if err := reached("the folder's record is set aside"); err != nil {
+		return err
+	}
+	copied, err := c.copy(std, s, store, to)
 	if err != nil {
-		if aside && !errors.Is(err, pgledger.ErrUnsettled) { // a folder is served again only where the database has nothing of it for certain
+		if errors.Is(err, pgledger.ErrUnsettled) {
+			return cli.Fail("%v; bailiff store status says whether it has any. If it has none, import again; no service starts on the folder until then", err)
+		}
+		if aside { // the database has nothing of it for certain
 			err = errors.Join(err, os.Rename(to, from))
 		}
 		return busy(err, "stop every instance first")
 	}
-	_, err = fmt.Fprintf(std.Out, "imported: %d records, stream %x, head %x\nthe folder's record is called %s now, and no service runs on it; the database continues it\n", head.LSN, head.Stream, head.Hash, to)
-	return err
+	if err := reached("the database has the record"); err != nil {
+		return err
+	}
+	tellCopied(std, "imported", copied)
+	fmt.Fprintf(std.Out, "the folder's record is called %s now, and no service runs on it; the database continues it\n", to)
+	fmt.Fprintln(std.Out, "the signing keys and the policy were not copied: they are where they were, and each instance needs them")
+	return atomicfile.Create(donePath(to), []byte(clock.System()().UTC().Format(time.RFC3339)+"\n"))
 }
+
+// tellCopied says how much was copied.
+func tellCopied(std cli.Streams, how string, copied commit.Copied) {
+	fmt.Fprintf(std.Out, "%s: %d records in %d groups of %d bytes, with %d keys, stream %x, head %x\n", how, copied.LSN, copied.Groups, copied.Bytes, copied.Keys, copied.Stream, copied.Hash)
+	fmt.Fprintln(std.Out, "the copy was read back: it ends with the same hash and comes to the same state")
+}
+
+// donePath is the file in a record that was imported that says when. It must not be imported a second time, into another database.
+func donePath(imported string) string { return filepath.Join(imported, "imported") }
 
 // pathsOf returns where the record of a data folder is, and where it is when it was imported.
 func pathsOf(dir string) (ledger, aside string) {
@@ -90,6 +110,9 @@ func setAside(from, to string) (aside bool, err error) {
 	case errors.Is(missing, fs.ErrNotExist) && errors.Is(none, fs.ErrNotExist):
 		return false, cli.Fail("there is no record in %s; --from names the data folder of a service", filepath.Dir(from))
 	case errors.Is(missing, fs.ErrNotExist):
+		if text, err := os.ReadFile(donePath(to)); !errors.Is(err, fs.ErrNotExist) {
+			return false, cli.Fail("this record was imported already, at %s; two databases would give out the same limits, holds and attestations. If no instance has run on that database, remove %s, and import again", strings.TrimSpace(string(text)), donePath(to))
+		}
 		return false, nil
 	case none == nil:
 		return false, cli.Fail("%s and %s are both there; move the one away that is not to be imported", from, to)
@@ -110,40 +133,40 @@ func held(dir string) error {
 }
 
 // copy copies a record into the database.
-func (c *importCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store, from string) (head ledger.Head, err error) {
+func (c *importCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store, from string) (copied commit.Copied, err error) {
 	kept, err := c.checkpoint(s)
 	if err != nil {
-		return head, err
+		return copied, err
 	}
 	working := c.Start(std, "verifying the record")
 	done := working.Working()
 	chain, err := pebbleledger.VerifyChain(from, pebbleledger.Options{}, kept.LSN)
 	done()
 	if err != nil {
-		return head, cli.Fail("the record is not good, and nothing was imported: %v", err)
+		return copied, cli.Fail("the record is not good, and nothing was imported: %v", err)
 	}
 	if err := client.Fits(chain, kept, c.NoCheckpoint); err != nil {
-		return head, err
+		return copied, err
 	}
 	signer, err := os.ReadFile(filepath.Join(from, filepath.Base(s.SignerPath())))
 	if err == nil {
 		err = agree(store, string(signer))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return head, err
+		return copied, err
 	}
 	told := c.Start(std, "copying the record")
 	err = store.Fill(string(signer), func(to commit.Log) error {
 		return pebbleledger.Reading(from, pebbleledger.Options{}, func(log commit.Log) (err error) {
-			head, err = commit.Copy(log, to, rand.Reader, func(lsn uint64) { told.Reached("up to record %d", lsn) })
+			copied, err = commit.Copy(log, to, rand.Reader, func(lsn uint64) { told.Reached("up to record %d", lsn) })
 			return err
 		})
 	})
 	switch {
 	case errors.Is(err, commit.ErrBegun):
-		return head, cli.Fail("the folder's oldest records were dropped by retention, and a database keeps all of them: this record can't be imported (%v)", err)
+		return copied, cli.Fail("the folder's oldest records were dropped by retention, and a database keeps all of them: this record can't be imported (%v)", err)
 	}
-	return head, err
+	return copied, err
 }
 
 // agree returns an error where other keys have signed for the database than for a record.
@@ -177,15 +200,16 @@ func (c *importCommand) checkpoint(s *cmdsettings.Settings) (kept attest.Checkpo
 }
 
 type exportCommand struct {
-	To   string `help:"The data folder to make." xor:"to" placeholder:"DIR" type:"path"`
-	Undo bool   `help:"Let instances decide over the database again, having made sure that no service has run on the folder." xor:"to"`
+	To           string `help:"The data folder to make." xor:"to" placeholder:"DIR" type:"path"`
+	NoCheckpoint bool   `help:"Export although SVC_DATA_DIR has no checkpoint of the record; a database that has lost records is not noticed then."`
+	Undo         bool   `help:"Let instances decide over the database again, having made sure that no service has run on the folder." xor:"to"`
 	cli.ProgressFlag
 }
 
 // Help says how the copy is made, and that the database is not used then.
 func (c *exportCommand) Help() string {
 	return `Copies the record from the database of SVC_STORE into a new data folder, byte for byte, and signs its end, for a service
-without SVC_STORE. Stop every instance first. The copy is read back and compared before it counts; the database notes that the
+without SVC_STORE. Stop every instance first, and run it with the SVC_DATA_DIR of the one that decided: the record has to fit its checkpoint. The copy is read back and compared before it counts; the database notes that the
 record continues there, and no instance decides over it any more.`
 }
 
@@ -208,7 +232,7 @@ func (c *exportCommand) Run(std cli.Streams) error {
 		_, err := fmt.Fprintln(std.Out, "instances may decide over the database again")
 		return err
 	case c.To == "":
-		return cli.Usage("--to names the data folder to make")
+		return cli.Usage("give --to, the data folder to make")
 	}
 	to, _ := pathsOf(c.To)
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
@@ -218,30 +242,54 @@ func (c *exportCommand) Run(std cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	head, err := c.copy(std, s, store, signer, to)
+	copied, err := c.copy(std, s, store, signer, to)
 	if err != nil {
 		return busy(err, "stop every instance first")
 	}
-	_, err = fmt.Fprintf(std.Out, "exported: %d records, stream %x, head %x\nno instance decides over the database any more; start the service with SVC_DATA_DIR=%s and without SVC_STORE\n", head.LSN, head.Stream, head.Hash, c.To)
+	tellCopied(std, "exported", copied)
+	_, err = fmt.Fprintf(std.Out, "no instance decides over the database any more; start the service with SVC_DATA_DIR=%s, the same signing keys and policy, and without SVC_STORE\n", c.To)
 	return err
 }
 
+// fits holds the record in the database against the checkpoint of the instance whose data folder this is.
+func (c *exportCommand) fits(s *cmdsettings.Settings, signer *attest.Signer, from commit.Log) error {
+	if c.NoCheckpoint {
+		return nil
+	}
+	text, err := cli.ReadFile(s.CheckpointPath(), attest.MaxCheckpointBytes)
+	if err != nil {
+		return cli.Fail("%v; set SVC_DATA_DIR to the folder of the instance that decided, or, if the database can't have lost records, give --no-checkpoint", err)
+	}
+	kept, err := signer.CheckpointVerifier().Open(text)
+	if err != nil {
+		return cli.Fail("%s: %v", s.CheckpointPath(), err)
+	}
+	chain, err := commit.VerifyChain(from, kept.LSN)
+	if err != nil {
+		return cli.Fail("the record is not good, and nothing was exported: %v", err)
+	}
+	return client.Fits(chain, kept, false)
+}
+
 // copy makes the record beside its place, and then gives it its name. The database has let go of it by then.
-func (c *exportCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store, signer *attest.Signer, to string) (head ledger.Head, err error) {
+func (c *exportCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store, signer *attest.Signer, to string) (copied commit.Copied, err error) {
 	beside := to + ".exporting"
 	if err := errors.Join(os.MkdirAll(c.To, 0o700), os.RemoveAll(beside)); err != nil {
-		return head, err
+		return copied, err
 	}
 	told := c.Start(std, "copying the record")
 	err = store.Drain(c.To, func(from commit.Log) error {
+		if err := c.fits(s, signer, from); err != nil {
+			return err
+		}
 		err := pebbleledger.Filling(beside, pebbleledger.Options{}, func(log commit.Log) (err error) {
-			head, err = commit.Copy(from, log, rand.Reader, func(lsn uint64) { told.Reached("up to record %d", lsn) })
+			copied, err = commit.Copy(from, log, rand.Reader, func(lsn uint64) { told.Reached("up to record %d", lsn) })
 			return err
 		})
 		if err != nil {
 			return errors.Join(err, os.RemoveAll(beside))
 		}
-		signed, err := signer.SignCheckpoint(attest.Checkpoint{Stream: head.Stream, LSN: head.LSN, Hash: head.Hash, At: clock.System()().Truncate(time.Second)})
+		signed, err := signer.SignCheckpoint(attest.Checkpoint{Stream: copied.Stream, LSN: copied.LSN, Hash: copied.Hash, At: clock.System()().Truncate(time.Second)})
 		if err != nil {
 			return err
 		}
@@ -252,10 +300,16 @@ func (c *exportCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pg
 		if err == nil {
 			err = atomicfile.ReplacePrivate(filepath.Join(c.To, filepath.Base(s.CheckpointPath())), signed)
 		}
-		return err
+		return errors.Join(err, atomicfile.SyncName(beside), atomicfile.SyncName(c.To), reached("the folder is made"))
 	})
 	if err != nil {
-		return head, err
+		return copied, err
 	}
-	return head, errors.Join(os.Rename(beside, to), atomicfile.SyncName(to))
+	if err := reached("the database has let go"); err != nil {
+		return copied, err
+	}
+	return copied, errors.Join(os.Rename(beside, to), atomicfile.SyncName(to))
 }
+
+// reached is called at each step after which something is on a disk, and what it returns is the step's error. Tests replace it.
+var reached = func(string) error { return nil }

@@ -13,29 +13,36 @@ import (
 // ErrBegun says that the oldest groups of a log were dropped by retention, so that it can't be copied to where all are kept.
 var ErrBegun = errors.New("the oldest records were dropped by retention")
 
-// Copy fills an empty log with the groups of another one, byte for byte, and returns where they end. Every group has to follow the one
-// before it, and every record those before. Then the copy is read, and has to come to the same state. It gets a snapshot where it keeps
+// A Copied is what Copy has copied.
+type Copied struct {
+	ledger.Head
+	Groups, Keys int
+	Bytes        int64
+}
+
+// Copy fills an empty log with the groups of another one, byte for byte, and returns how many they are, and where they end. Every group
+// has to follow the one before it, and every record those before. Then the copy is read, and has to come to the same state. It gets a snapshot where it keeps
 // one, so that opening it reads no more than that; random gives the secret of the state in there. A last group whose checksum is wrong was
 // never acknowledged, and is not copied, but where the log is a Confirmer, which keeps a group whole or not at all. told is called with the
 // LSN that was reached.
-func Copy(from, to Log, random io.Reader, told func(lsn uint64)) (ledger.Head, error) {
+func Copy(from, to Log, random io.Reader, told func(lsn uint64)) (copied Copied, err error) {
 	switch b, err := beginningOf(from); {
 	case err != nil:
-		return ledger.Head{}, err
+		return copied, err
 	case b != nil:
-		return ledger.Head{}, fmt.Errorf("%w: it begins with record %d", ErrBegun, b.After.LSN+1)
+		return copied, fmt.Errorf("%w: it begins with record %d", ErrBegun, b.After.LSN+1)
 	}
 	last, err := from.Head()
 	if err != nil {
-		return ledger.Head{}, err
+		return copied, err
 	}
 	filling, err := Restore(to)
 	if err != nil {
-		return ledger.Head{}, err
+		return copied, err
 	}
 	var drawn Ledger
 	if err := drawn.draw(random); err != nil {
-		return ledger.Head{}, err
+		return copied, err
 	}
 	filling.past.state = state.New(drawn.secret)
 	_, whole := from.(Confirmer)
@@ -44,20 +51,25 @@ func Copy(from, to Log, random io.Reader, told func(lsn uint64)) (ledger.Head, e
 		problem = filling.Add(group)
 		if first == last && errors.Is(problem, errTorn) && !whole {
 			problem = nil
+			return false
 		}
-		told(filling.Head().LSN)
+		if problem == nil {
+			copied.Head, copied.Groups, copied.Bytes = filling.Head(), copied.Groups+1, copied.Bytes+int64(len(group))
+			told(copied.LSN)
+		}
 		return problem == nil
 	})
 	if err = errors.Join(problem, err); err != nil {
-		return filling.Head(), err
+		return copied, err
 	}
+	filling.past.state.Keys(func(ledger.Key) { copied.Keys++ })
 	if err := comesTo(to, filling.past); err != nil {
-		return filling.Head(), err
+		return copied, err
 	}
 	if store, ok := to.(Snapshots); ok {
 		err = store.SaveSnapshot(filling.past.snapshot())
 	}
-	return filling.Head(), err
+	return copied, err
 }
 
 // comesTo returns an error where a log does not come to a past.

@@ -1,0 +1,226 @@
+package store
+
+import (
+	"crypto/rand"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bailiff/cmd/bailiff/cli"
+	"bailiff/cmd/bailiff/client"
+	cmdsettings "bailiff/cmd/bailiff/settings"
+	"bailiff/fuzz/kit/pgtest"
+	"bailiff/fuzz/ledgertest"
+	"bailiff/runtime/attest"
+	"bailiff/runtime/clock"
+	"bailiff/runtime/ledger/commit"
+	pebbleledger "bailiff/runtime/ledger/pebble"
+	pgledger "bailiff/runtime/ledger/postgres"
+	"bailiff/runtime/ledger/reopen"
+	"bailiff/runtime/system"
+)
+
+// again says how a log is opened again.
+var again = reopen.Options{Random: rand.Reader}
+
+// A site is a data folder with a record, and a database without tables.
+type site struct {
+	*testing.T
+	data, keys string
+	said       strings.Builder
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	server := pgtest.Start(t)
+	s := &site{T: t, data: filepath.Join(t.TempDir(), "data"), keys: t.TempDir()}
+	t.Setenv("SVC_STORE", server.URL())
+	t.Setenv("SVC_STORE_SYNC", "trust")
+	t.Setenv("SVC_INSTANCE", "a")
+	t.Setenv("SVC_DATA_DIR", s.data)
+	t.Setenv("SVC_KEY_DIR", s.keys)
+	signer, err := attest.LoadOrCreate(s.keys, rand.Reader)
+	s.must(err)
+	l, err := pebbleledger.Open(filepath.Join(s.data, "ledger"), pebbleledger.Options{Random: rand.Reader})
+	s.must(err)
+	for i := range 30 {
+		s.must(l.CreateKey(t.Context(), ledgertest.NewKey(uint64(i+1))))
+	}
+	head, err := l.Head(t.Context())
+	s.must(errors.Join(err, l.Close()))
+	signed, err := signer.SignCheckpoint(attest.Checkpoint{Stream: head.Stream, LSN: head.LSN, Hash: head.Hash, At: clock.System()().Truncate(time.Second)})
+	s.must(err)
+	s.must(os.WriteFile(filepath.Join(s.data, "checkpoint"), signed, 0o600))
+	s.must(os.WriteFile(filepath.Join(s.data, "ledger", "signer"), []byte(signer.KeyID()+"\n"+signer.PQCKeyID()+"\n"), 0o600))
+	return s
+}
+
+func (s *site) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// run runs a command.
+func (s *site) run(command interface{ Run(cli.Streams) error }) error {
+	s.said.Reset()
+	return command.Run(cli.Streams{Out: &s.said, Err: io.Discard})
+}
+
+// fails runs a command that has to fail, and to say something.
+func (s *site) fails(say string, command interface{ Run(cli.Streams) error }) {
+	s.Helper()
+	if err := s.run(command); err == nil || !strings.Contains(err.Error(), say) {
+		s.Errorf("it does not say %q: %v", say, err)
+	}
+}
+
+// served returns where a service would start: in the folders that have a record, and over the database where that has one.
+func (s *site) served(folders ...string) (where []string) {
+	s.Helper()
+	for _, dir := range folders {
+		if !cli.IsMissing(filepath.Join(dir, "ledger")) {
+			where = append(where, filepath.Base(dir))
+		}
+	}
+	settings, err := cmdsettings.Load(os.Environ())
+	s.must(err)
+	store, _, err := client.CommandStore(settings, system.Real(clock.System()))
+	s.must(err)
+	defer store.Close()
+	l, err := store.Ledger(commit.Options{Random: rand.Reader}, again)
+	if err != nil {
+		return where
+	}
+	head, err := l.Head(s.Context())
+	s.must(errors.Join(err, l.Close()))
+	if head.LSN > 0 {
+		where = append(where, "database")
+	}
+	return where
+}
+
+// interrupted has a command end at a step, as if it had been killed there, and then runs it again.
+func (s *site) interrupted(step string, command interface{ Run(cli.Streams) error }) {
+	s.Helper()
+	planted := errors.New("a planted fault")
+	reached = func(at string) error {
+		if at == step {
+			return planted
+		}
+		return nil
+	}
+	defer func() { reached = func(string) error { return nil } }()
+	if err := s.run(command); !errors.Is(err, planted) {
+		s.Fatalf("%s: %v", step, err)
+	}
+}
+
+// TestMoveInterrupted ends an import and an export at each step. The record is never served in two places, and a further run ends what was
+// begun.
+func TestMoveInterrupted(t *testing.T) {
+	s := newSite(t)
+	back := filepath.Join(t.TempDir(), "back")
+	importing := &importCommand{From: s.data}
+	is := func(want ...string) {
+		t.Helper()
+		if where := s.served(s.data, back); !slices.Equal(where, want) {
+			t.Errorf("the record is served in %v, want %v", where, want)
+		}
+	}
+	s.fails("bailiff store init", importing)
+	s.must(s.run(&initCommand{}))
+	is("data")
+	s.interrupted("the folder's record is set aside", importing)
+	is()
+	s.must(s.run(importing))
+	if said := s.said.String(); !strings.Contains(said, "imported: 30 records in ") || !strings.Contains(said, " with 30 keys") {
+		t.Error(said)
+	}
+	is("database")
+	s.fails("has records already", importing)
+
+	exporting := &exportCommand{To: back}
+	s.interrupted("the folder is made", exporting)
+	is("database")
+	s.interrupted("the database has let go", exporting)
+	is()
+	s.fails("--undo", exporting)
+	s.must(s.run(&exportCommand{Undo: true}))
+	s.must(s.run(exporting))
+	is("back")
+	if chain, err := pebbleledger.VerifyChain(filepath.Join(back, "ledger"), pebbleledger.Options{}, 0); err != nil || chain.Records != 30 || chain.Snapshot != 30 {
+		t.Errorf("%+v, %v", chain, err)
+	}
+}
+
+// TestImportEndsTwice: an import that ended when the database had the record is no reason to import it into another one, once it has said so.
+func TestImportEndsTwice(t *testing.T) {
+	s := newSite(t)
+	importing := &importCommand{From: s.data}
+	s.must(s.run(&initCommand{}))
+	s.interrupted("the database has the record", importing)
+	if where := s.served(s.data); !slices.Equal(where, []string{"database"}) {
+		t.Errorf("served in %v", where)
+	}
+	s.fails("has records already", importing)
+	t.Setenv("SVC_STORE", pgtest.Start(t).URL())
+	s.must(s.run(&initCommand{}))
+	s.must(s.run(importing)) // the folder does not know better
+	t.Setenv("SVC_STORE", pgtest.Start(t).URL())
+	s.must(s.run(&initCommand{}))
+	s.fails("was imported already", importing)
+}
+
+// TestMoveRefused: each reason not to move a record has its words, and nothing is moved.
+func TestMoveRefused(t *testing.T) {
+	s := newSite(t)
+	back := filepath.Join(t.TempDir(), "back")
+	s.must(s.run(&initCommand{}))
+	importing := &importCommand{From: s.data}
+	s.fails("there is no record in", &importCommand{From: t.TempDir()})
+	t.Setenv("SVC_ENV", "test")
+	s.fails("is of the environment production", importing)
+	t.Setenv("SVC_ENV", "production")
+	t.Setenv("SVC_KEY_DIR", t.TempDir())
+	s.fails("there are no signing keys", importing)
+	other := t.TempDir()
+	_, err := attest.LoadOrCreate(other, rand.Reader)
+	s.must(err)
+	t.Setenv("SVC_KEY_DIR", other)
+	s.fails("checkpoint", importing)
+	t.Setenv("SVC_KEY_DIR", s.keys)
+	l, err := pebbleledger.Open(filepath.Join(s.data, "ledger"), pebbleledger.Options{Random: rand.Reader})
+	s.must(err)
+	s.fails("stop it first", importing)
+	s.must(l.Close())
+	settings, err := cmdsettings.Load(os.Environ())
+	s.must(err)
+	options, err := settings.StoreOptions(system.Real(clock.System()))
+	s.must(err)
+	instance, err := pgledger.NewStore(options)
+	s.must(err)
+	defer instance.Close()
+	running, err := instance.Ledger(commit.Options{Random: rand.Reader}, again)
+	s.must(err)
+	s.fails("the instance a decides; stop every instance first", importing)
+	s.fails("the instance a decides; stop every instance first", &exportCommand{To: back})
+	s.must(running.Close())
+	if where := s.served(s.data); !slices.Equal(where, []string{"data"}) {
+		t.Fatalf("served in %v", where)
+	}
+	s.must(s.run(importing))
+
+	t.Setenv("SVC_DATA_DIR", t.TempDir())
+	s.fails("--no-checkpoint", &exportCommand{To: back})
+	s.fails("give --to", &exportCommand{})
+	t.Setenv("SVC_DATA_DIR", s.data)
+	s.must(os.MkdirAll(filepath.Join(back, "ledger"), 0o700))
+	s.fails("is there already", &exportCommand{To: back})
+}
