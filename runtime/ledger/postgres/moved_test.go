@@ -23,6 +23,54 @@ import (
 	"bailiff/runtime/system"
 )
 
+// small has snapshots and stretches of the index after a few records.
+var small = commit.Options{Random: rand.Reader, SnapshotEvery: 40, IndexEvery: 10}
+
+// inFolder opens a folder.
+func inFolder(t *testing.T, dir string) *commit.Ledger {
+	t.Helper()
+	l, err := pebbleledger.Open(dir, pebbleledger.Options{Random: rand.Reader, SnapshotEvery: small.SnapshotEvery, IndexEvery: small.IndexEvery})
+	must(t, err)
+	return l
+}
+
+// stored opens a database.
+func stored(t *testing.T, store *Store) *commit.Ledger {
+	t.Helper()
+	log, err := store.open()
+	must(t, err)
+	l, err := commit.Open(log, small)
+	must(t, err)
+	return l
+}
+
+// verifies verifies what was moved, whose snapshot has to be of all of it.
+func verifies(t *testing.T, chain commit.Verified, err error) {
+	t.Helper()
+	if err != nil || chain.Snapshot != chain.Head.LSN || chain.Torn || chain.SnapshotChanged {
+		t.Errorf("%+v, %v", chain, err)
+	}
+}
+
+// importFrom has a database filled from a folder, and verified.
+func importFrom(t *testing.T, store *Store, dir string) {
+	t.Helper()
+	must(t, fillFrom(store, dir))
+	must(t, store.Look(func(log commit.Log) error {
+		chain, err := commit.VerifyChain(log, 0)
+		verifies(t, chain, err)
+		return nil
+	}))
+}
+
+// exportTo makes a folder of a database's record, and verifies it.
+func exportTo(t *testing.T, store *Store, dir string) {
+	t.Helper()
+	must(t, drainTo(store, dir))
+	chain, err := pebbleledger.VerifyChain(dir, pebbleledger.Options{}, 0)
+	verifies(t, chain, err)
+}
+
 // TestConformanceMoved runs the conformance suite with a ledger that is in the database first. Each time that it is opened again, it was
 // moved out of it into a new folder, or back: what was used, counted, held, revoked and frozen is so in the other place.
 func TestConformanceMoved(t *testing.T) {
@@ -36,31 +84,16 @@ func TestConformanceMoved(t *testing.T) {
 	must(t, err)
 	moves := 0
 	folders := map[ledger.Ledger]string{} // of those that are not in the database
-	inFolder := func(t *testing.T, dir string) ledger.Ledger {
-		t.Helper()
-		l, err := pebbleledger.Open(dir, pebbleledger.Options{Random: rand.Reader, SnapshotEvery: 40, IndexEvery: 10})
-		must(t, err)
-		folders[l] = dir
-		return l
-	}
 	empty := func() {
 		connectAgain(t, store.db)
 		must(t, store.Undrain())
 		store.life.kept = group{} // it is another log
 		store.life.taken.Store(0)
 	}
-	stored := func(t *testing.T) ledger.Ledger {
-		t.Helper()
-		log, err := store.open()
-		must(t, err)
-		l, err := commit.Open(log, commit.Options{Random: rand.Reader, SnapshotEvery: 40, IndexEvery: 10})
-		must(t, err)
-		return l
-	}
 	suite.Run(t, suite.Suite{
 		Open: func(t *testing.T) ledger.Ledger {
 			empty()
-			return stored(t)
+			return stored(t, store)
 		},
 		Reopen: func(t *testing.T, l ledger.Ledger) ledger.Ledger {
 			must(t, l.Close())
@@ -68,25 +101,17 @@ func TestConformanceMoved(t *testing.T) {
 			if dir, ok := folders[l]; ok {
 				delete(folders, l)
 				empty()
-				must(t, fillFrom(store, dir))
-				must(t, store.Look(func(log commit.Log) error {
-					chain, err := commit.VerifyChain(log, 0)
-					if err == nil && (chain.Snapshot != chain.Head.LSN || chain.Snapshot == 0) {
-						t.Errorf("the snapshot in the database covers %d records of %d", chain.Snapshot, chain.Head.LSN)
-					}
-					return err
-				}))
-				return stored(t)
+				importFrom(t, store, dir)
+				return stored(t, store)
 			}
 			root, err := os.MkdirTemp("", "bailiff-moved-") // not t.TempDir, which is removed before the ledger is closed
 			must(t, err)
 			t.Cleanup(func() { os.RemoveAll(root) })
 			dir := filepath.Join(root, "ledger")
-			must(t, drainTo(store, dir))
-			if chain, err := pebbleledger.VerifyChain(dir, pebbleledger.Options{}, 0); err != nil || chain.Snapshot != chain.Head.LSN || chain.Torn {
-				t.Errorf("the folder: %+v, %v", chain, err)
-			}
-			return inFolder(t, dir)
+			exportTo(t, store, dir)
+			moved := inFolder(t, dir)
+			folders[moved] = dir
+			return moved
 		},
 	})
 	if moves == 0 {
@@ -101,12 +126,7 @@ func TestStoryMoved(t *testing.T) {
 	rng := mathrand.New(mathrand.NewPCG(uint64(seed.Value(t)), 5)) //nolint:gosec // a test's
 	dir, at := filepath.Join(t.TempDir(), "ledger"), int64(ledgertest.Start)
 	reached := map[string]int{}
-	inFolder := func() *commit.Ledger {
-		l, err := pebbleledger.Open(dir, pebbleledger.Options{Random: rand.Reader, SnapshotEvery: 40, IndexEvery: 10})
-		must(t, err)
-		return l
-	}
-	l := inFolder()
+	l := inFolder(t, dir)
 	checked := ledgertest.Check(l, ledgertest.Checks{Reached: reached, Durable: func() uint64 { return ledger.MaxLSN }})
 	story := ledgertest.NewStory(checked)
 	must(t, story.Begin())
@@ -138,26 +158,12 @@ func TestStoryMoved(t *testing.T) {
 		store := newStore(t, url, "a", true)
 		_, err := store.Init("")
 		must(t, err)
-		must(t, fillFrom(store, dir))
-		must(t, store.Look(func(log commit.Log) error {
-			chain, err := commit.VerifyChain(log, 0)
-			if err == nil && (chain.Snapshot != chain.Head.LSN || chain.Snapshot == 0 || chain.Torn) {
-				t.Errorf("the database: %+v", chain)
-			}
-			return err
-		}))
-		log, err := store.open()
-		must(t, err)
-		next, err := commit.Open(log, commit.Options{Random: rand.Reader, SnapshotEvery: 40, IndexEvery: 10})
-		must(t, err)
-		restarted(next)
+		importFrom(t, store, dir)
+		restarted(stored(t, store))
 		goOn()
 		dir = filepath.Join(t.TempDir(), "ledger")
-		must(t, drainTo(store, dir))
-		if chain, err := pebbleledger.VerifyChain(dir, pebbleledger.Options{}, 0); err != nil || chain.Snapshot != chain.Head.LSN || chain.Torn {
-			t.Errorf("the folder: %+v, %v", chain, err)
-		}
-		restarted(inFolder())
+		exportTo(t, store, dir)
+		restarted(inFolder(t, dir))
 	}
 	must(t, l.Close())
 	t.Log(len(groups), reached)

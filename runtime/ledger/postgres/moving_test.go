@@ -68,6 +68,11 @@ func TestFill(t *testing.T) {
 	if signer, err := store.Signer(); signer != "k" || err != nil {
 		t.Errorf("the signer is %q: %v", signer, err)
 	}
+}
+
+// TestDrainOnce lets a record continue in one place only.
+func TestDrainOnce(t *testing.T) {
+	store, _ := inDatabase(t)
 	nothing := func(commit.Log) error { return nil }
 	must(t, store.Drain("/elsewhere", nothing))
 	if err := store.Drain("/other", nothing); !errors.Is(err, errMoved) || !strings.Contains(err.Error(), "/elsewhere") {
