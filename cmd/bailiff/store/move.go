@@ -202,7 +202,7 @@ func (c *importCommand) checkpoint(s *cmdsettings.Settings) (kept attest.Checkpo
 type exportCommand struct {
 	To           string `help:"The data folder to make." xor:"to" placeholder:"DIR" type:"path"`
 	NoCheckpoint bool   `help:"Export although SVC_DATA_DIR has no checkpoint of the record; a database that has lost records is not noticed then."`
-	Undo         bool   `help:"Let instances decide over the database again, having made sure that no service has run on the folder." xor:"to"`
+	Undo         bool   `help:"Let instances decide over the database again, where the folder that was made is gone and nothing has run on it." xor:"to"`
 	cli.ProgressFlag
 }
 
@@ -226,11 +226,7 @@ func (c *exportCommand) Run(std cli.Streams) error {
 	defer store.Close()
 	switch {
 	case c.Undo:
-		if err := store.Undrain(); err != nil {
-			return cli.Fail("%v", err)
-		}
-		_, err := fmt.Fprintln(std.Out, "instances may decide over the database again")
-		return err
+		return undo(std, store)
 	case c.To == "":
 		return cli.Usage("give --to, the data folder to make")
 	}
@@ -248,6 +244,23 @@ func (c *exportCommand) Run(std cli.Streams) error {
 	}
 	tellCopied(std, "exported", copied)
 	_, err = fmt.Fprintf(std.Out, "no instance decides over the database any more; start the service with SVC_DATA_DIR=%s, the same signing keys and policy, and without SVC_STORE\n", c.To)
+	return err
+}
+
+// undo lets instances decide over the database again, unless the record is in the folder that was made: a command or a service may have
+// added to it there.
+func undo(std cli.Streams, store *pgledger.Store) error {
+	status, err := store.Status()
+	if err != nil {
+		return cli.Fail("%v", err)
+	}
+	if made, _ := pathsOf(status.Moved); status.Moved != "" && !cli.IsMissing(made) {
+		return cli.Fail("the record is in %s, and would be served twice; if nothing has run on it there, move it away first, for good", made)
+	}
+	if err := store.Undrain(); err != nil {
+		return cli.Fail("%v", err)
+	}
+	_, err = fmt.Fprintln(std.Out, "instances may decide over the database again")
 	return err
 }
 

@@ -155,6 +155,10 @@ func TestMoveInterrupted(t *testing.T) {
 	s.must(s.run(&exportCommand{Undo: true}))
 	s.must(s.run(exporting))
 	is("back")
+	s.fails("would be served twice", &exportCommand{Undo: true})
+	if err := s.run(&statusCommand{}); err == nil || !strings.Contains(s.said.String(), "the record was exported to "+back) {
+		t.Errorf("%v: %s", err, s.said.String())
+	}
 	if chain, err := pebbleledger.VerifyChain(filepath.Join(back, "ledger"), pebbleledger.Options{}, 0); err != nil || chain.Records != 30 || chain.Snapshot != 30 {
 		t.Errorf("%+v, %v", chain, err)
 	}

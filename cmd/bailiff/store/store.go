@@ -72,6 +72,7 @@ type statusView struct {
 	HeardMS     int64          `json:"owner_heard_ms"`
 	Last        uint64         `json:"records"`
 	Bytes       int64          `json:"bytes"`
+	Moved       string         `json:"exported_to,omitempty"`
 	OffsetMS    int64          `json:"clock_offset_ms"`
 	Unsafe      string         `json:"unsafe,omitempty"`
 	MayChange   bool           `json:"role_may_change_records"`
@@ -111,7 +112,7 @@ func decides(status *pgledger.Status, lease time.Duration) bool {
 func view(status *pgledger.Status) statusView {
 	v := statusView{
 		Server: status.Server, ID: status.ID, Environment: status.Environment, Level: status.Level, Owner: status.Owner, Term: status.Term, HeardMS: status.Heard.Milliseconds(),
-		Last: status.Last, Bytes: status.Bytes, OffsetMS: status.Offset.Milliseconds(), Unsafe: status.Unsafe, MayChange: status.Changes, Instances: []instanceView{},
+		Last: status.Last, Bytes: status.Bytes, Moved: status.Moved, OffsetMS: status.Offset.Milliseconds(), Unsafe: status.Unsafe, MayChange: status.Changes, Instances: []instanceView{},
 	}
 	for _, one := range status.Instances {
 		v.Instances = append(v.Instances, instanceView{one.Name, one.Peer, one.Heard.Milliseconds()})
@@ -123,6 +124,8 @@ func tell(std cli.Streams, status *pgledger.Status, lease time.Duration) error {
 	round := func(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 	fmt.Fprintf(std.Out, "PostgreSQL %s, environment %s, store %s, %d records, %d MiB of tables\n", status.Server, status.Environment, status.ID, status.Last, status.Bytes>>20)
 	switch {
+	case status.Owner == "" && status.Moved != "":
+		fmt.Fprintf(std.Out, "no instance decides: the record was exported to %s\n", status.Moved)
 	case status.Owner == "":
 		fmt.Fprintln(std.Out, "no instance decides")
 	case !decides(status, lease):

@@ -78,6 +78,7 @@ type Status struct {
 	Heard time.Duration // since the owner was heard
 	Last  uint64        // LSN of the last record
 	Bytes int64         // of all tables
+	Moved string        // where the record was exported to; "" where it was not
 
 	Instances []InstanceStatus
 
@@ -95,11 +96,14 @@ type InstanceStatus struct {
 
 // Status asks the database for all that there is to know of it.
 func (s *Store) Status() (status Status, err error) {
-	if made, err := s.db.made(); err != nil {
+	made, err := s.db.made()
+	switch {
+	case err != nil:
 		return status, fmt.Errorf("ledger: asking the database: %w", err)
-	} else if made.level != level || made.environment != s.options.Environment {
+	case made.level != level || made.environment != s.options.Environment:
 		return status, s.check()
 	}
+	status.Moved = made.moved
 	err = s.db.query(func(ctx context.Context, c *pgx.Conn) error {
 		asked := s.options.Calls.Clock()
 		var now time.Time
