@@ -124,7 +124,7 @@ func TestConformanceMoved(t *testing.T) {
 func TestStoryMoved(t *testing.T) {
 	url := pgtest.Shared(t).URL()
 	rng := mathrand.New(mathrand.NewPCG(uint64(seed.Value(t)), 5)) //nolint:gosec // a test's
-	dir, at := filepath.Join(t.TempDir(), "ledger"), int64(ledgertest.Start)
+	dir, at := filepath.Join(t.TempDir(), "ledger"), ledgertest.Start
 	reached := map[string]int{}
 	l := inFolder(t, dir)
 	checked := ledgertest.Check(l, ledgertest.Checks{Reached: reached, Durable: func() uint64 { return ledger.MaxLSN }})
@@ -292,6 +292,46 @@ func TestFillUnanswered(t *testing.T) {
 	if err := settle(l, end, lost); !errors.Is(err, lost) || !errors.Is(err, ErrUnsettled) {
 		t.Errorf("the database can't be asked: %v", err)
 	}
+}
+
+// TestFillCutOff: a process that is lost while it fills a database, or when all is there and not kept yet, leaves nothing, and is followed
+// by another one.
+func TestFillCutOff(t *testing.T) {
+	store, url := inDatabase(t)
+	dir := filepath.Join(t.TempDir(), "ledger")
+	must(t, drainTo(store, dir))
+	db := connect(t, url)
+	fresh := newStore(t, url, "a", true)
+	_, err := fresh.Init("")
+	must(t, err)
+	cut := func(c commit.Log, again func() error) error {
+		if _, err := c.Head(); err != nil {
+			return err
+		}
+		if n, err := db.asking.number("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid() AND application_name = 'bailiff' AND state LIKE 'idle in%'"); err != nil || n != 1 {
+			t.Errorf("%d sessions were cut off: %v", n, err)
+		}
+		return again()
+	}
+	for name, early := range map[string]bool{"at the beginning": true, "at the end": false} {
+		err := fresh.Fill("k", func(to commit.Log) error {
+			fill := func() error {
+				return pebbleledger.Reading(dir, pebbleledger.Options{}, func(from commit.Log) error {
+					_, err := commit.Copy(from, to, rand.Reader, func(uint64) {})
+					return err
+				})
+			}
+			if early {
+				return cut(to, fill)
+			}
+			return errors.Join(fill(), cut(to, func() error { return nil }))
+		})
+		n, counted := db.asking.number("SELECT count(*) FROM bailiff.groups")
+		if err == nil || errors.Is(err, ErrUnsettled) || n != 0 || counted != nil {
+			t.Errorf("%s: %v, and %d groups are there, %v", name, err, n, counted)
+		}
+	}
+	must(t, fillFrom(fresh, dir))
 }
 
 // A silent database does not say whether a term was moved.
