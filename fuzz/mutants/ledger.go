@@ -55,6 +55,12 @@ var Approvals = []Mutant{
 	{"the record verifies without the statements", "runtime/approvals/verify.go", "case at < 0 || ", "case "},
 }
 
+// Own are faults that the tests of their own package have to find, beside the suites of others.
+var Own = []Mutant{
+	{"the service's lines are cut off", "runtime/decision/hold_summary.go", "size(lines)+len(line)+1 > room", "size(lines)+len(line)+1 > room && false"},
+	{"a segment of a token may have line ends", "runtime/attest/base64.go", "err != nil || segment.EncodedLen(len(raw)) != len(text)", "err != nil"},
+}
+
 // Ledger are the mutants of which groups make room, of what deployments keep, of default policies and of replays. Comparing the ledger with its naive model has to find each.
 var Ledger = []Mutant{
 	{"groups make room after an hour", fileRoom, "int64(ledger.TaskIdle) - day", "int64(ledger.TaskIdle) - hour"},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -72,6 +73,13 @@ func TestCommandMutants(t *testing.T) { seek(t, seeds, Commands) }
 // TestAttackMutants does the same with the corpus of attacks and the mutants of its classes.
 func TestAttackMutants(t *testing.T) { seek(t, corpus, Attacked) }
 
+// TestOwnMutants does the same with the tests of the package that a mutant is in.
+func TestOwnMutants(t *testing.T) {
+	for _, m := range Own {
+		seek(t, suite{path.Dir(m.File), "--- FAIL: Test", []string{"-test.run", "^TestApproval|^TestVerifyRefuses$"}}, []Mutant{m})
+	}
+}
+
 func seek(t *testing.T, in suite, mutants []Mutant) {
 	absolute, err := filepath.Abs(root)
 	if err != nil {
@@ -96,7 +104,7 @@ func seek(t *testing.T, in suite, mutants []Mutant) {
 
 // TestNoMutant: without a fault nothing is found, so that the finds above are due to the faults.
 func TestNoMutant(t *testing.T) {
-	testbin.Track(t, "bailiff/fuzz/differential", "bailiff/fuzz/evm", "bailiff/fuzz/laws", "bailiff/fuzz/bash", "bailiff/fuzz/simulate", "bailiff/runtime/ledger/memory", "bailiff/runtime/ledger/commit", "bailiff/runtime/approvals", "bailiff/fuzz/attacks")
+	testbin.Track(t, "bailiff/fuzz/differential", "bailiff/fuzz/evm", "bailiff/fuzz/laws", "bailiff/fuzz/bash", "bailiff/fuzz/simulate", "bailiff/runtime/ledger/memory", "bailiff/runtime/ledger/commit", "bailiff/runtime/approvals", "bailiff/runtime/attest", "bailiff/runtime/decision", "bailiff/fuzz/attacks")
 	absolute, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)

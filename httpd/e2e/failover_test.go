@@ -27,12 +27,12 @@ import (
 // failoverLease is the lease of instances in tests.
 const failoverLease = 2 * time.Second
 
-// A failover is two instances over a primary and its synchronous standby, each of which is started again when it ends, clients that
+// A failover is instances over a primary and its synchronous standby, each of which is started again when it ends, clients that
 // decide with whichever answers, and what they were told.
 type failover struct {
 	*site
 	primary, standby *pgtest.Server
-	instances        [2]*instance
+	instances        []*instance
 	key              string
 	serial           atomic.Int64
 	answers          atomic.Int64 // decisions that were told
@@ -64,7 +64,7 @@ type instance struct {
 
 var listens = regexp.MustCompile(`(?:msg=serving|msg="waiting: another instance decides") .*address=(\S+)`)
 
-func newFailover(t *testing.T, passing bool) *failover {
+func newFailover(t *testing.T, passing bool, names ...string) *failover {
 	t.Helper()
 	f := &failover{passing: passing, told: told{groups: map[string]string{}, decisions: map[string]string{}}, last: time.Now()}
 	f.primary, f.standby = pgtest.StartPair(t)
@@ -72,9 +72,9 @@ func newFailover(t *testing.T, passing bool) *failover {
 	f.env = append(f.env, "SVC_KEY_DIR="+f.path("keys"))
 	f.must("store", "init")
 	f.key = f.apiKey() // before any instance runs
-	peers := f.certify("a", "b")
-	for i, name := range []string{"a", "b"} {
-		f.instances[i] = &instance{f: f, name: name, ended: make(chan struct{}), env: append(slices.Clone(f.env), append(peers[name], "SVC_DATA_DIR="+f.path("data-"+name), "SVC_INSTANCE="+name)...)}
+	peers := f.certify(names...)
+	for _, name := range names {
+		f.instances = append(f.instances, &instance{f: f, name: name, ended: make(chan struct{}), env: append(slices.Clone(f.env), append(peers[name], "SVC_DATA_DIR="+f.path("data-"+name), "SVC_INSTANCE="+name)...)})
 	}
 	t.Cleanup(f.end)
 	for _, i := range f.instances {
@@ -196,7 +196,7 @@ func (i *instance) supervise() {
 	}
 }
 
-// owner returns the instance that decides, and the other one.
+// owner returns the instance that decides, and another one.
 func (f *failover) owner() (owner, other *instance) {
 	f.t.Helper()
 	f.await("an instance decides", func() bool {
@@ -205,11 +205,15 @@ func (f *failover) owner() (owner, other *instance) {
 		if code != 0 || json.Unmarshal([]byte(text), &status) != nil {
 			return false
 		}
-		owner, other = f.instances[0], f.instances[1]
-		if status.Owner == other.name {
-			owner, other = other, owner
+		owner, other = nil, nil
+		for _, i := range f.instances {
+			if i.name == status.Owner {
+				owner = i
+			} else {
+				other = i
+			}
 		}
-		return owner.name == status.Owner
+		return owner != nil
 	})
 	return owner, other
 }
@@ -228,7 +232,7 @@ func (f *failover) decides(client int, stop <-chan struct{}) {
 		if f.passing {
 			at = int(f.serial.Load())
 		}
-		base := f.instances[at%2].address()
+		base := f.instances[at%len(f.instances)].address()
 		sum := sha256.Sum256(fmt.Append(nil, f.serial.Add(1)))
 		commitment, task := hex.EncodeToString(sum[:]), fmt.Sprintf("t-%d", n/60*4+client%4)
 		body := strings.Replace(tool("bash", fmt.Sprintf(`"command":%q,"task_id":%q`, []string{"ls", "ls", "rm -rf /"}[n%3], task)), strings.Repeat("ab", 32), commitment, 1)
@@ -298,7 +302,7 @@ func TestFailover(t *testing.T) {
 }
 
 func failOver(t *testing.T, random *mathrand.Rand, passing bool) {
-	f := newFailover(t, passing)
+	f := newFailover(t, passing, "a", "b")
 	t.Logf("requests are passed on: %t", f.passing)
 	defer f.end()
 	if f.passing {
@@ -314,7 +318,8 @@ func failOver(t *testing.T, random *mathrand.Rand, passing bool) {
 	f.goesOn()
 	faults := []func() string{f.killed, f.asked, f.paused, f.restarted}
 	random.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
-	for _, fault := range append(faults, f.lostPrimary) {
+	faults = append(faults, []func() string{f.lostPrimary, f.frozePrimary}[random.IntN(2)])
+	for _, fault := range faults {
 		what := fault()
 		silent := f.goesOn()
 		f.mu.Lock()
@@ -426,6 +431,16 @@ func (f *failover) lostPrimary() string {
 	f.primary.Kill()
 	f.standby.Promote()
 	return "primary killed, standby promoted"
+}
+
+// frozePrimary has the primary hang, promotes its standby, and lets the primary run again, which must not be believed then.
+func (f *failover) frozePrimary() string {
+	thaw := f.primary.Freeze()
+	f.standby.Promote()
+	before := f.answers.Load()
+	f.await("decisions continue while the primary hangs", func() bool { return f.answers.Load() > before+50 })
+	thaw()
+	return "primary frozen, standby promoted, primary back"
 }
 
 // refusesMeanwhile: while an instance waits it is alive, not ready, and decides nothing; commands say where to go.

@@ -249,6 +249,12 @@ func (s *Server) URL() string { return "postgres:///postgres?user=postgres&host=
 // Both returns the address of the database on either of two servers.
 func Both(a, b *Server) string { return a.URL() + "," + b.folder }
 
+// PID returns the id of the server's first process.
+func (s *Server) PID() int { return s.process.Process.Pid }
+
+// Ended is closed when that process has ended.
+func (s *Server) Ended() <-chan struct{} { return s.ended }
+
 // Kill ends the server's processes at once. Each session is a process of its own, in a session of its own.
 func (s *Server) Kill() {
 	pid := s.process.Process.Pid

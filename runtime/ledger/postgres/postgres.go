@@ -17,7 +17,7 @@ const (
 )
 
 // A postgres is a database over sessions none of which waits for another: one writes, one says that the instance lives, one asks who
-// owns the slot, one keeps copies, and some read.
+// owns the slot, and how the database is set up, one keeps copies, and some read.
 type postgres struct {
 	writing, living, asking, copying *session
 

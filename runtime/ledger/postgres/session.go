@@ -18,6 +18,9 @@ import (
 const (
 	// hostPatience is how long a host may take to say whether it is the primary, where there are several.
 	hostPatience = 700 * time.Millisecond
+	// searchLife is how long the primary that a search has found is asked alone: with a host that hangs, a search takes hostPatience, and
+	// an instance that opens the log needs half a dozen connections.
+	searchLife = time.Second
 	// closePatience bounds a polite end of a connection.
 	closePatience = 100 * time.Millisecond
 )
@@ -108,6 +111,13 @@ type finder struct {
 	warnings bool // a warning makes a statement unknown; tests switch it off
 	calls    calls
 	highest  atomic.Int64 // of the timelines that were seen
+	latest   atomic.Pointer[found]
+}
+
+// A found is what a search has found, for searchLife.
+type found struct {
+	host     *pgx.ConnConfig
+	timeline int64
 }
 
 // newFinder takes the address of a database apart. Its errors do not repeat the address, which has a password.
@@ -143,6 +153,7 @@ func private(host string) bool {
 
 // An answer is what a host says when it is asked for the primary.
 type answer struct {
+	host     *pgx.ConnConfig
 	conn     *connection
 	timeline int64 // 0 of a standby
 	err      error
@@ -156,6 +167,23 @@ func (f *finder) primary(ctx context.Context) (*connection, error) {
 	}
 	ctx, cancel := f.calls.timers.Timeout(ctx, nil, hostPatience)
 	defer cancel()
+	if latest := f.latest.Load(); latest != nil {
+		a := ask(ctx, latest.host)
+		if a.err == nil && a.timeline == latest.timeline && a.timeline == f.highest.Load() {
+			return a.conn, nil
+		}
+		if a.conn != nil {
+			a.conn.Close(ctx) // it is not used
+		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("ledger: the primary does not answer: %w", a.err)
+		}
+	}
+	return f.search(ctx)
+}
+
+// search asks all hosts.
+func (f *finder) search(ctx context.Context) (*connection, error) {
 	answers := make(chan answer, len(f.hosts))
 	for _, host := range f.hosts {
 		f.calls.Go(func() { answers <- ask(ctx, host) })
@@ -184,10 +212,14 @@ func (f *finder) primary(ctx context.Context) (*connection, error) {
 	if best.conn == nil {
 		return nil, fmt.Errorf("ledger: none of the databases is the primary: %w", errors.Join(failures...))
 	}
+	here := &found{best.host, best.timeline}
+	f.latest.Store(here)
+	f.calls.timers.AfterFunc(searchLife, func() { f.latest.CompareAndSwap(here, nil) })
 	return best.conn, nil
 }
 
 func ask(ctx context.Context, host *pgx.ConnConfig) (a answer) {
+	a.host = host
 	if a.conn, a.err = dial(ctx, host); a.err != nil {
 		return a
 	}

@@ -19,7 +19,7 @@ type made struct {
 }
 
 func (p *postgres) made() (m made, err error) {
-	err = p.query(func(ctx context.Context, c *pgx.Conn) error {
+	err = p.asking.do(func(ctx context.Context, c *pgx.Conn) error {
 		var there bool
 		if err := c.QueryRow(ctx, `SELECT to_regclass('bailiff.store') IS NOT NULL`).Scan(&there); err != nil || !there {
 			return err
@@ -155,7 +155,7 @@ func (e *lossyError) Error() string {
 
 // replicated returns a *lossyError where the database may lose what it confirms when its machine is lost, nil where it does not.
 func (p *postgres) replicated() error {
-	return p.query(func(ctx context.Context, c *pgx.Conn) error {
+	return p.asking.do(func(ctx context.Context, c *pgx.Conn) error {
 		for _, setting := range []string{"synchronous_standby_names", "fsync", "synchronous_commit"} {
 			var value string
 			if err := c.QueryRow(ctx, "SHOW "+setting).Scan(&value); err != nil {

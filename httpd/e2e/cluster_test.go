@@ -1,0 +1,141 @@
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var clusterAt = flag.String("cluster", "", "the address of the balancer of TestRunCluster, which then runs until it is interrupted")
+
+// A balancer passes connections to instances in turn. It knows nothing of them but whether they take one.
+type balancer struct {
+	net.Listener
+	of   []*instance
+	next atomic.Int64
+}
+
+func (b *balancer) run() {
+	for {
+		client, err := b.Accept()
+		if err != nil {
+			return
+		}
+		go b.pass(client)
+	}
+}
+
+func (b *balancer) pass(client net.Conn) {
+	defer client.Close()
+	for range b.of {
+		at := b.of[int(b.next.Add(1))%len(b.of)].address()
+		if at == "" {
+			continue
+		}
+		instance, err := net.DialTimeout("tcp", at[len("http://"):], time.Second)
+		if err != nil {
+			continue
+		}
+		defer instance.Close()
+		go func() {
+			_, _ = io.Copy(instance, client) // either end may go
+			_ = instance.(*net.TCPConn).CloseWrite()
+		}()
+		_, _ = io.Copy(client, instance)
+		return
+	}
+}
+
+// TestRunCluster is what make run-cluster runs: a PostgreSQL primary and its standby, three instances, and a balancer in front of them,
+// for people to break. Without the flag it asks such a cluster a few questions, and ends.
+func TestRunCluster(t *testing.T) {
+	f := newFailover(t, true, "one", "two", "three")
+	defer f.end()
+	at := *clusterAt
+	if at == "" {
+		at = "127.0.0.1:0"
+	}
+	listener, err := net.Listen("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	b := &balancer{Listener: listener, of: f.instances}
+	go b.run()
+	front := &running{site: f.site, base: "http://" + listener.Addr().String()}
+	f.await("all instances are ready", func() bool {
+		for _, i := range f.instances {
+			if base := i.address(); base == "" {
+				return false
+			} else if status, _, _ := (&running{site: f.site, base: base}).get("/readyz"); status != 200 {
+				return false
+			}
+		}
+		return true
+	})
+	ask := tool("bash", `"command":"ls","task_id":"one"`)
+	if *clusterAt == "" {
+		owner, _ := f.owner()
+		for n := range 2 * len(f.instances) {
+			if n == 2 {
+				owner.held.Store(true)
+				owner.signal(syscall.SIGKILL)
+			}
+			if n == 2 {
+				f.await("it has ended", func() bool { return owner.address() == "" })
+			}
+			if got := front.ask("/v1/authorize", f.key, ask); got.Status != "ALLOWED" {
+				t.Errorf("request %d by the balancer: %d %s", n, got.HTTP, got.Raw)
+			}
+		}
+		return
+	}
+	f.explain(front.base, ask)
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+	lost := f.primary.Ended()
+	for {
+		select {
+		case <-interrupted:
+			return
+		case <-lost:
+			f.standby.Promote()
+			lost = nil
+			fmt.Println("the primary was lost, and the standby was promoted")
+		}
+	}
+}
+
+// explain says what to paste, and what to kill.
+func (f *failover) explain(base, ask string) {
+	fmt.Printf("\nOne instance decides, and two pass requests on to it. The balancer gives a request to any of them:\n\n  curl -s %s/v1/authorize -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '%s'\n\n", base, f.key, ask)
+	fmt.Println("Ask again and again while you lose one of these; instances are started again, and the standby is promoted:")
+	for _, i := range f.instances {
+		fmt.Printf("  kill -9 %d   # instance %s at %s\n", i.pid(), i.name, i.address())
+	}
+	fmt.Printf("  kill -9 %d   # the primary\n\nWho decides:\n\n  ", f.primary.PID())
+	for _, setting := range f.env {
+		if name, value, _ := strings.Cut(setting, "="); strings.HasPrefix(name, "SVC_STORE") {
+			fmt.Printf("%s='%s' ", name, value)
+		}
+	}
+	fmt.Printf("bin/bailiff store status\n\nCtrl-C ends all of it.\n\n")
+}
+
+// pid returns the id of the instance's process.
+func (i *instance) pid() int {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.process == nil {
+		return 0
+	}
+	return i.process.Process.Pid
+}
