@@ -122,8 +122,8 @@ func (s *site) interrupted(step string, command interface{ Run(cli.Streams) erro
 	}
 }
 
-// TestMoveInterrupted ends an import and an export at each step. The record is never served in two places, and a further run ends what was
-// begun.
+// TestMoveInterrupted ends an import and an export at each step. The record is never served in two places, and a further run ends the one that
+// was interrupted.
 func TestMoveInterrupted(t *testing.T) {
 	s := newSite(t)
 	back := filepath.Join(t.TempDir(), "back")

@@ -44,7 +44,7 @@ func stored(t *testing.T, store *Store) *commit.Ledger {
 	return l
 }
 
-// verifies verifies what was moved, whose snapshot has to be of all of it.
+// verifies verifies a log that was moved, whose snapshot has to be of all of it.
 func verifies(t *testing.T, chain commit.Verified, err error) {
 	t.Helper()
 	if err != nil || chain.Snapshot != chain.Head.LSN || chain.Torn || chain.SnapshotChanged {
@@ -72,7 +72,7 @@ func exportTo(t *testing.T, store *Store, dir string) {
 }
 
 // TestConformanceMoved runs the conformance suite with a ledger that is in the database first. Each time that it is opened again, it was
-// moved out of it into a new folder, or back: what was used, counted, held, revoked and frozen is so in the other place.
+// moved out of it into a new folder, or back: uses, counts, holds, revocations and freezes are in the other place.
 func TestConformanceMoved(t *testing.T) {
 	if !*full {
 		t.Skip("with -full; TestStoryMoved moves a ledger that has some of everything")
