@@ -124,6 +124,7 @@ func (s *Standby) elsewhere(c *call) *metrics.Route {
 	case fault != nil:
 		writeFailure(c.RequestCtx, fault)
 	default:
+		c.input = bytes.Clone(c.input) // the library may still read it when it has the answer, and the memory is used again then
 		return s.place(c)
 	}
 	return s.server.others
@@ -156,8 +157,9 @@ const (
 	passTime = time.Minute
 	// passIdle is how long a connection to another instance is kept that has nothing to do: shorter than the other one keeps it.
 	passIdle = time.Minute
-	// passConnections bounds the connections to another instance: requests that wait for holds have one each.
-	passConnections = 4096
+	// passConnections bounds the connections to another instance, which takes that many of one source: requests that wait for holds have
+	// one each.
+	passConnections = strict.MaxPerSource
 	// wholeBytes is how large an answer is that is read as a whole before any of it is told.
 	wholeBytes = 64 << 10
 	// passPause is the pause before an instance that can't be reached is tried again.

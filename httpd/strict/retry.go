@@ -61,7 +61,7 @@ func (l *retryingListener) Accept() (net.Conn, error) {
 			if placed := l.slots.place(connection); placed != nil {
 				return placed, nil
 			}
-			l.tell("a source has as many connections as it may have, and more of it are closed", "connections", maxPerSource, "source", connection.RemoteAddr().String())
+			l.tell("a source has as many connections as it may have, and more of it are closed", "connections", MaxPerSource, "source", connection.RemoteAddr().String())
 			connection.Close()
 			pause = acceptPause
 			continue

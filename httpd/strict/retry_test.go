@@ -268,10 +268,10 @@ func TestPerSource(t *testing.T) {
 	for _, row := range []struct {
 		proxies []netip.Prefix
 		want    int
-	}{{nil, maxPerSource}, {[]netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, maxPerSource + 10}} {
-		p := slotsOf(2*maxPerSource, time.Now, row.proxies)
+	}{{nil, MaxPerSource}, {[]netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, MaxPerSource + 10}} {
+		p := slotsOf(2*MaxPerSource, time.Now, row.proxies)
 		var placed []*slottedConn
-		for range maxPerSource + 10 {
+		for range MaxPerSource + 10 {
 			p.taken <- struct{}{}
 			if c := p.place(addressed{}); c != nil {
 				placed = append(placed, c)

@@ -15,8 +15,8 @@ const (
 	reservedFiles = 64
 	// maxRoom is how many connections a server of httpd takes at most.
 	maxRoom = 256 << 10
-	// maxPerSource is how many connections one source may have.
-	maxPerSource = 1024
+	// MaxPerSource is how many connections one source may have.
+	MaxPerSource = 1024
 )
 
 // leastIdle is how long a connection has been idle at least before it is closed for another: a client that has just connected
@@ -77,7 +77,7 @@ func (s *Slots) place(connection net.Conn) *slottedConn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if placed.source.IsValid() {
-		if s.bySource[placed.source] >= maxPerSource {
+		if s.bySource[placed.source] >= MaxPerSource {
 			return nil
 		}
 		s.bySource[placed.source]++

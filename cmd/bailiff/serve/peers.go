@@ -39,7 +39,11 @@ func (r *service) listenPeers() error {
 	if r.peers.address == "" {
 		r.peers.address = plain.Addr().String()
 	}
-	r.peers.listener = strict.NewRetryingListener(plain, nil, r.clock, r.log)
+	var slots *strict.Slots // its own: those who fill the API's keep no instance out
+	if room, known := strict.RoomByFiles(); known {
+		slots = strict.NewSlots(max(1, room/4), r.clock, nil, httpd.SourceOf)
+	}
+	r.peers.listener = strict.NewRetryingListener(plain, slots, r.clock, r.log)
 	return nil
 }
 
