@@ -35,7 +35,7 @@ var canaries = []canary{
 	{"chunks", "the framing of chunks", fault{bodies, "b.reads*chunkLine", "b.reads<<30"}, "httpd", "TestChunkExtensions", ""},
 	{"idle", "connections: the longest idle is closed", fault{slots, "\t\tlongest.Close()\n", ""}, "httpd/strict", "TestIdleSoonEnds", ""},
 	{"idle", "connections: an idle one soon makes room", fault{slots, "leastIdle    = 10 *", "leastIdle    = 50 *"}, "httpd/strict", "TestIdleSoonEnds", ""},
-	{"idle", "connections of one address", fault{slots, ">= maxPerSource {", ">= 1<<40 {"}, "httpd/strict", "TestPerSource", ""},
+	{"idle", "connections of one address", fault{slots, ">= MaxPerSource {", ">= 1<<40 {"}, "httpd/strict", "TestPerSource", ""},
 	{"idle", "connections by files", fault{slots, "make(chan struct{}, room)", "make(chan struct{}, 1<<20)"}, "httpd/strict", "TestSlots", ""},
 	{"policies", "deployments an hour", fault{policies + "/deploy.go", "case !result.Allowed:", "case false:"}, decisions, "TestDeploymentsAnHour", ""},
 	{"policies", "programs in memory", fault{policies + "/policies.go", "for p.bytes > MaxIdle || p.Large > MaxIdle/2 {", "for false {"}, decisions, "TestIdlePrograms", ""},

@@ -233,9 +233,11 @@ func TestFailover(t *testing.T) {
 	defer l.Close()
 	rng := rand.New(rand.NewPCG(uint64(seed.Value(t)), 0)) //nolint:gosec // a test's
 	confirmed := map[uint64][32]byte{}
+	promoted := make(chan struct{})
 	for first := uint64(1); first <= 200; first++ {
 		if first == 100 {
 			go func() {
+				defer close(promoted)
 				primary.Kill()
 				standby.Promote()
 			}()
@@ -247,6 +249,7 @@ func TestFailover(t *testing.T) {
 		must(t, l.Append(first, sealed(rng, first, 1)))
 		confirmed[first] = l.at.hash
 	}
+	<-promoted
 	if err := whole(same(t, standby.URL()), confirmed); err != nil {
 		t.Error(err)
 	}
