@@ -88,8 +88,6 @@ func TestRunCluster(t *testing.T) {
 			if n == 2 {
 				owner.held.Store(true)
 				owner.signal(syscall.SIGKILL)
-			}
-			if n == 2 {
 				f.await("it has ended", func() bool { return owner.address() == "" })
 			}
 			got := front.ask("/v1/authorize", f.key, ask)
