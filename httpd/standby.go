@@ -12,6 +12,8 @@ import (
 	"net/netip"
 	"net/textproto"
 	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +21,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/httpd/strict"
+	"bailiff/runtime/budget"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/service"
@@ -35,6 +38,7 @@ type StandbyConfig struct {
 	Random         io.Reader      // for the ids of requests
 	TrustedProxies []netip.Prefix // as those of the server that follows
 	Metrics        *metrics.Metrics
+	Bodies         *budget.Budget // as the server's that follows; nil: NewBodies
 }
 
 // Standby answers clients on a listener while another instance decides: it is alive, and passes requests on to that instance, or refuses
@@ -56,7 +60,10 @@ type Standby struct {
 // NewStandby answers on a listener at once.
 func NewStandby(listener net.Listener, c StandbyConfig) (*Standby, error) {
 	s := &Standby{checks: c.Checks, pass: c.Pass, passed: c.Passed, ended: make(chan error, 1), over: make(chan struct{})}
-	s.server = &Server{config: Config{Clock: c.Clock, TrustedProxies: c.TrustedProxies}, log: c.Log, bodies: NewBodies(c.Clock, c.Log), others: c.Metrics.Route("passed on")}
+	s.server = &Server{config: Config{Clock: c.Clock, TrustedProxies: c.TrustedProxies}, log: c.Log, bodies: c.Bodies, others: c.Metrics.Route("passed on")}
+	if s.server.bodies == nil {
+		s.server.bodies = NewBodies(c.Clock, c.Log)
+	}
 	if err := s.server.ids.init(c.Random); err != nil {
 		return nil, err
 	}
@@ -117,17 +124,38 @@ func (s *Standby) elsewhere(c *call) *metrics.Route {
 		}
 		return s.server.others
 	}
-	fault, err := c.readBody(mostOf(c))
-	switch {
-	case err != nil:
-		refuseUnread(c.RequestCtx, err)
-	case fault != nil:
-		writeFailure(c.RequestCtx, fault)
-	default:
-		c.input = bytes.Clone(c.input) // the library may still read it when it has the answer, and the memory is used again then
-		return s.place(c)
+	fault := passable(&c.Request.Header)
+	if fault == nil {
+		var err error
+		if fault, err = c.readBody(mostOf(c)); err != nil {
+			refuseUnread(c.RequestCtx, err)
+			return s.server.others
+		}
 	}
-	return s.server.others
+	if fault != nil {
+		writeFailure(c.RequestCtx, fault)
+		return s.server.others
+	}
+	// The library may still read the body when it has the answer: its memory is not used again.
+	if c.RequestBodyStream() == nil {
+		c.input = bytes.Clone(c.input)
+	}
+	c.body.buffer = nil
+	return s.place(c)
+}
+
+// passable returns why a request can't be passed on as it is: net/http, which writes it, rewrites such a host and such a target.
+func passable(header *fasthttp.RequestHeader) *service.Failure {
+	host := header.Host()
+	if len(host) == 0 || bytes.ContainsFunc(host, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(".:-_[]", r))
+	}) {
+		return schemaFailure("the Host header is missing, or has a character other than letters, digits and .:-_[]; send the name or address of the service")
+	}
+	if bytes.HasPrefix(header.RequestURI(), []byte("//")) {
+		return &service.Failure{Code: errcode.NotFound, Message: "there is no such route"}
+	}
+	return nil
 }
 
 // mostOf is how large the body of a request may be.
@@ -157,9 +185,10 @@ const (
 	passTime = time.Minute
 	// passIdle is how long a connection to another instance is kept that has nothing to do: shorter than the other one keeps it.
 	passIdle = time.Minute
-	// passConnections bounds the connections to another instance, which takes that many of one source: requests that wait for holds have
-	// one each.
-	passConnections = strict.MaxPerSource
+	// passGrace is how much longer another instance may take to answer when this one ends.
+	passGrace = 5 * time.Second
+	// passShare is which part of the connections to another instance one source may have: requests that wait for holds have one each.
+	passShare = 4
 	// wholeBytes is how large an answer is that is read as a whole before any of it is told.
 	wholeBytes = 64 << 10
 	// passPause is the pause before an instance that can't be reached is tried again.
@@ -179,12 +208,49 @@ type Passing struct {
 	Owner func() Instance
 	// Dial connects to an instance.
 	Dial func(context.Context, Instance) (net.Conn, error)
-	// Patience is how long a request waits for an instance that takes it.
+	// Patience is how long a request waits for an instance that takes it, and for a connection to it.
 	Patience time.Duration
+	// Connections is how many connections to an instance there may be; more requests wait.
+	Connections int
 
-	mu   sync.Mutex
-	last Instance
-	to   *http.Transport // last
+	mu       sync.Mutex
+	last     Instance
+	to       *http.Transport // last
+	bySource map[netip.Addr]int
+}
+
+// enter counts a request of a source, which leave takes back, and reports false where the source has its share of the connections.
+// Clients without an address are not counted.
+func (p *Passing) enter(source netip.Addr) (leave func(), ok bool) {
+	if !source.IsValid() {
+		return func() {}, true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bySource[source] >= max(1, p.Connections/passShare) {
+		return nil, false
+	}
+	if p.bySource == nil {
+		p.bySource = map[netip.Addr]int{}
+	}
+	p.bySource[source]++
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.bySource[source]--; p.bySource[source] == 0 {
+			delete(p.bySource, source)
+		}
+	}, true
+}
+
+// Renew has later requests use new connections, as with another certificate.
+func (p *Passing) Renew() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.to != nil {
+		p.to.CloseIdleConnections()
+	}
+	p.to = nil
 }
 
 // An unreachable error says that nothing was sent.
@@ -206,7 +272,7 @@ func (p *Passing) transport(to Instance) *http.Transport {
 				}
 				return conn, nil
 			},
-			MaxConnsPerHost: passConnections, MaxIdleConnsPerHost: passConnections, IdleConnTimeout: passIdle,
+			MaxConnsPerHost: p.Connections, MaxIdleConnsPerHost: p.Connections, IdleConnTimeout: passIdle,
 			DisableCompression: true, MaxResponseHeaderBytes: 64 << 10,
 		}
 	}
@@ -252,24 +318,35 @@ func (s *Standby) place(c *call) *metrics.Route {
 
 // send passes a request on to an instance, and answers it; or reports false, where nothing was sent.
 func (s *Standby) send(c *call, to Instance) (answered bool) {
+	leave, ok := s.pass.enter(s.server.source(c.RequestCtx))
+	if !ok {
+		writeFailure(c.RequestCtx, &service.Failure{Code: errcode.RateLimited, RetryAfter: time.Second, Message: "as many requests of your address are under way as this instance passes on at once; send fewer at once"})
+		return true
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), passTime)
-	sent := false
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent = true }})
-	ended := make(chan struct{})
-	go func() {
-		select {
-		case <-to.Gone:
+	end := sync.OnceFunc(func() { cancel(); leave() })
+	go s.watch(ctx, cancel, to)
+	var sent atomic.Bool
+	late := time.AfterFunc(s.pass.Patience, func() {
+		if !sent.Load() {
 			cancel()
-		case <-ended:
 		}
-	}()
-	end := sync.OnceFunc(func() { close(ended); cancel() })
-	response, err := s.pass.transport(to).RoundTrip(c.toPass(ctx))
+	})
+	defer late.Stop()
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
+	stop := func() {}
+	if c.IsGet() && len(c.input) == 0 { // it may wait for a hold, for a client that has gone
+		watched, unwatch := strict.Watch(ctx, c.Conn())
+		leaves := context.AfterFunc(watched, cancel)
+		stop = func() { leaves(); unwatch() } // unwatch ends watched, too
+	}
+	response, err := s.pass.transport(to).RoundTrip(c.toPass(traced))
+	stop()
 	if err != nil {
 		defer end()
 		var unreachable unreachableError
 		switch {
-		case sent:
+		case sent.Load():
 			s.lose(c)
 		case errors.As(err, &unreachable) || ctx.Err() != nil:
 			return false
@@ -287,6 +364,27 @@ func (s *Standby) send(c *call, to Instance) (answered bool) {
 	return true
 }
 
+// watch cancels a request when its instance does not decide any more, or some time after this instance began to end.
+func (s *Standby) watch(ctx context.Context, cancel func(), to Instance) {
+	serving := s.http.Serving()
+	select {
+	case <-ctx.Done():
+		return
+	case <-to.Gone:
+		cancel()
+		return
+	case <-serving.Done():
+	}
+	grace := time.NewTimer(passGrace)
+	defer grace.Stop()
+	select {
+	case <-ctx.Done():
+	case <-to.Gone:
+	case <-grace.C:
+	}
+	cancel()
+}
+
 // lose says that the outcome is not known.
 func (s *Standby) lose(c *call) {
 	c.forget()
@@ -300,20 +398,30 @@ var hopHeaders = map[string]bool{
 	PassedFrom: true, passedTLS: true, passedBack: true,
 }
 
-// A wholeBody is a body that is there. Its type hides it from the library, which would send a request again that it can rewind.
+// A wholeBody is a body that is there, or an empty one. Its type hides it from the library, which would send a request again that it can
+// rewind, or that has no body and a method that only reads, as decisions for Envoy may have.
 type wholeBody struct{ io.Reader }
 
 // Close implements io.Closer.
 func (wholeBody) Close() error { return nil }
+
+// repeatable are the methods by which the library takes a request without a body for repeatable. Of an empty body it finds out that it is
+// empty, and sends none; with other methods it would send chunks.
+var repeatable = []string{http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace}
 
 // toPass returns the request as it is, with what the other instance can't see of it.
 func (c *call) toPass(ctx context.Context) *http.Request {
 	header := http.Header{"User-Agent": nil}
 	for line := range bytes.Lines(c.Request.Header.RawHeaders()) { // the library that has read them would write some in another way
 		raw, value, _ := bytes.Cut(line, []byte(":"))
-		if name := textproto.CanonicalMIMEHeaderKey(string(raw)); !hopHeaders[name] && len(value) > 0 {
-			header[name] = append(header[name], string(bytes.TrimSpace(value)))
+		name := textproto.CanonicalMIMEHeaderKey(string(raw))
+		if hopHeaders[name] || len(value) == 0 {
+			continue
 		}
+		if name == "Idempotency-Key" || name == "X-Idempotency-Key" { // by these the library takes a request for repeatable
+			name = strings.ToLower(name)
+		}
+		header[name] = append(header[name], string(bytes.TrimSpace(value)))
 	}
 	header[PassedFrom] = []string{unnamed}
 	if at, ok := c.RemoteAddr().(*net.TCPAddr); ok {
@@ -326,7 +434,7 @@ func (c *call) toPass(ctx context.Context) *http.Request {
 		Method: string(c.Method()), URL: &url.URL{Scheme: "http", Host: "bailiff", Opaque: string(c.Request.Header.RequestURI())},
 		Host: string(c.Request.Header.Host()), Header: header, ContentLength: int64(len(c.input)),
 	}
-	if method := request.Method; len(c.input) > 0 || method != http.MethodGet && method != http.MethodHead {
+	if len(c.input) > 0 || slices.Contains(repeatable, request.Method) {
 		request.Body = wholeBody{bytes.NewReader(c.input)}
 	}
 	return request.WithContext(ctx)
@@ -335,6 +443,7 @@ func (c *call) toPass(ctx context.Context) *http.Request {
 // tell answers as another instance has; end ends its request.
 func (s *Standby) tell(c *call, response *http.Response, end func()) {
 	c.Response.Reset()
+	c.Response.Header.SetNoDefaultContentType(true)
 	c.SetStatusCode(response.StatusCode)
 	for name, values := range response.Header {
 		if hopHeaders[name] || name == fasthttp.HeaderDate {

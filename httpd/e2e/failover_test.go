@@ -477,6 +477,8 @@ func (f *failover) passesMeanwhile() {
 	if got.HTTP != 200 || got.Status != "ALLOWED" {
 		f.t.Errorf("an instance that passes it on: %d %s", got.HTTP, got.Raw)
 	}
+	other.signal(syscall.SIGHUP)
+	f.await("an instance that waits reads its certificates again", func() bool { return strings.Contains(other.log.String(), "the certificates were read again") })
 	key := f.second(owner)
 	if _, err := f.on(owner, "keys", "revoke", key.KeyID); err != nil {
 		f.t.Errorf("revoking a key: %v", err)

@@ -7,8 +7,11 @@ import (
 	"time"
 
 	"bailiff/cmd/bailiff/cli"
+	"bailiff/httpd"
+	"bailiff/runtime/budget"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/metrics"
 )
 
 // addGauges adds the metrics that are read from the service when they are asked for.
@@ -62,4 +65,19 @@ func (r *service) addGauges() error {
 // failuresOf returns what reads how often an upstream gave no answer.
 func (r *service) failuresOf(u gateway.Upstream) func() uint64 {
 	return func() uint64 { return r.gateway.Failures(u.Endpoint, u.Chain) }
+}
+
+// countBodies makes the budget of request bodies, unless an instance that waited has done so.
+func (r *service) countBodies() error {
+	if r.bodies != nil {
+		return nil
+	}
+	r.bodies = httpd.NewBodies(r.clock, r.log)
+	return r.countBudget(metrics.RequestBodies, r.bodies)
+}
+
+// countBudget adds a budget of memory to the metrics. It is not used yet.
+func (r *service) countBudget(as metrics.Budget, b *budget.Budget) error {
+	b.Exceeded = func() { r.metrics.Beyond(as) }
+	return r.metrics.Use(as, float64(b.Most), func() float64 { return float64(b.Held()) })
 }

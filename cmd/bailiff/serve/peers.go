@@ -10,12 +10,14 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"time"
 
 	"bailiff/cmd/bailiff/cli"
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/httpd"
 	"bailiff/httpd/strict"
+	"bailiff/runtime/system"
 )
 
 const (
@@ -23,6 +25,8 @@ const (
 	peerDialTime = time.Second
 	// askPeerEvery is how often an instance that passes requests on asks the other one whether it is ready.
 	askPeerEvery = time.Second
+	// maxPassing is how many instances may pass requests on to one and fill their connections, without one that ends those of another.
+	maxPassing = 4
 )
 
 // listenPeers opens the listener for requests that other instances pass on, if there is to be one.
@@ -39,9 +43,11 @@ func (r *service) listenPeers() error {
 	if r.peers.address == "" {
 		r.peers.address = plain.Addr().String()
 	}
+	r.peers.connections = strict.MaxPerSource / 2
 	var slots *strict.Slots // its own: those who fill the API's keep no instance out
 	if room, known := strict.RoomByFiles(); known {
 		slots = strict.NewSlots(max(1, room/4), r.clock, nil, httpd.SourceOf)
+		r.peers.connections = min(r.peers.connections, max(1, room/4/maxPassing))
 	}
 	r.peers.listener = strict.NewRetryingListener(plain, slots, r.clock, r.log)
 	return nil
@@ -57,9 +63,9 @@ func (r *service) awaitPeers() error {
 		return err
 	}
 	r.peers.domain = cmdsettings.PeerDomain(id)
-	if r.settings.PeerCert != "" {
-		if leaf := r.certificates.peer.Load().Certificates[0].Leaf; leaf.VerifyHostname(r.peerName(r.store.Name())) != nil {
-			return fmt.Errorf("SVC_PEER_CERT is of %s, and this instance is %s at this store; have its certificate made for that name", clip(strings.Join(leaf.DNSNames, " and ")), r.peerName(r.store.Name()))
+	if shown := r.certificates.peer.Load(); shown != nil {
+		if err := r.namesThis(shown); err != nil {
+			return err
 		}
 		r.peers.listener = tls.NewListener(r.peers.listener, &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: r.takePeer})
 	}
@@ -72,6 +78,15 @@ func (r *service) awaitPeers() error {
 	return nil
 }
 
+// namesThis returns an error where a certificate is not of this instance.
+func (r *service) namesThis(shown *tls.Config) error {
+	leaf, name := shown.Certificates[0].Leaf, r.peerName(r.store.Name())
+	if leaf.VerifyHostname(name) == nil {
+		return nil
+	}
+	return fmt.Errorf("SVC_PEER_CERT is of %s, and this instance is %s at this store; have its certificate made for that name", clip(strings.Join(leaf.DNSNames, " and ")), name)
+}
+
 // peerName is how certificates name an instance.
 func (r *service) peerName(instance string) string { return instance + r.peers.domain }
 
@@ -80,7 +95,7 @@ func (r *service) takePeer(*tls.ClientHelloInfo) (*tls.Config, error) {
 	config := r.certificates.peer.Load().Clone()
 	config.VerifyConnection = func(state tls.ConnectionState) error {
 		for _, name := range state.PeerCertificates[0].DNSNames {
-			if strings.HasSuffix(strings.ToLower(name), r.peers.domain) {
+			if instance, ok := strings.CutSuffix(strings.ToLower(name), r.peers.domain); ok && cmdsettings.HostName(instance) {
 				return nil
 			}
 		}
@@ -89,12 +104,24 @@ func (r *service) takePeer(*tls.ClientHelloInfo) (*tls.Config, error) {
 	return config, nil
 }
 
+// onMachine refuses to connect to another machine.
+func onMachine(_, address string, _ syscall.RawConn) error {
+	if host, _, err := net.SplitHostPort(address); err != nil || !cmdsettings.Loopback(host) {
+		return fmt.Errorf("%s is on another machine, and API keys would travel without TLS; set SVC_PEER_CERT, SVC_PEER_KEY and SVC_PEER_CA on all instances", address)
+	}
+	return nil
+}
+
 // dialPeer connects to another instance.
 func (r *service) dialPeer(ctx context.Context, to httpd.Instance) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, peerDialTime)
 	defer cancel()
-	plain, err := r.calls.Dial(ctx, "tcp", to.Peer, nil)
 	shown := r.certificates.peer.Load()
+	var control system.Control
+	if shown == nil {
+		control = onMachine
+	}
+	plain, err := r.calls.Dial(ctx, "tcp", to.Peer, control)
 	if err != nil || shown == nil {
 		return plain, err
 	}

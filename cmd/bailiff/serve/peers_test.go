@@ -25,7 +25,7 @@ import (
 func TestPeers(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	domain := cmdsettings.PeerDomain("store")
-	if err := certificate.Make(dir, "authority", "a"+domain, "b"+domain, "c"+cmdsettings.PeerDomain("another"), "a.example.com"); err != nil {
+	if err := certificate.Make(dir, "authority", "a"+domain, "b"+domain, "c"+cmdsettings.PeerDomain("another"), "a.example.com", "*"+domain); err != nil {
 		t.Fatal(err)
 	}
 	if err := certificate.Make(other, "authority", "b"+domain); err != nil {
@@ -56,6 +56,7 @@ func TestPeers(t *testing.T) {
 		{"another instance of the store", peerAt(t, dir, domain, "b"+domain), "a", true},
 		{"an instance of another store", peerAt(t, dir, domain, "c"+cmdsettings.PeerDomain("another")), "a", false},
 		{"a client with a certificate of the same authority", peerAt(t, dir, domain, "a.example.com"), "a", false},
+		{"a certificate for all instances", peerAt(t, dir, domain, "*"+domain), "a", false},
 		{"a certificate of another authority", peerAt(t, other, domain, "b"+domain), "a", false},
 		{"who expects another instance there", peerAt(t, dir, domain, "b"+domain), "b", false},
 		{"who shows no certificate", bare, "a", false},
@@ -68,6 +69,24 @@ func TestPeers(t *testing.T) {
 			t.Errorf("%s: %d %s", row.what, status, body)
 		}
 	}
+}
+
+// TestPeersWithoutTLS: without certificates no API key leaves the machine, whatever address the database has.
+func TestPeersWithoutTLS(t *testing.T) {
+	alone := &service{calls: system.Real(time.Now)}
+	if _, err := alone.dialPeer(context.Background(), httpd.Instance{Name: "a", Peer: "192.0.2.1:1"}); err == nil || !strings.Contains(err.Error(), "API keys would travel without TLS") {
+		t.Errorf("another machine: %v", err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	conn, err := alone.dialPeer(context.Background(), httpd.Instance{Name: "a", Peer: listener.Addr().String()})
+	if err != nil {
+		t.Fatalf("this machine: %v", err)
+	}
+	conn.Close()
 }
 
 // peerAt is an instance with a certificate.

@@ -23,7 +23,7 @@ const reloadPatience = 10 * time.Second
 
 // catchHangUps has SIGHUP sent to a channel instead of ending the process, until stop is called. A signal that comes while
 // another one waits is the same reload.
-func catchHangUps() (hangUps <-chan os.Signal, stop func()) {
+func catchHangUps() (hangUps chan os.Signal, stop func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)
 	return signals, func() { signal.Stop(signals) }
@@ -74,6 +74,44 @@ func (r *service) reload(ctx context.Context) {
 	r.warnOfCertificates(pairs)
 }
 
+// reloadWaiting reads the certificates again at each signal, until ctx ends. What else a reload puts in force is of an instance that decides:
+// it reloads all of it then.
+func (r *service) reloadWaiting(ctx context.Context, hangUps chan os.Signal) {
+	var last os.Signal
+	for {
+		select {
+		case last = <-hangUps:
+			r.renew()
+			continue
+		case <-ctx.Done():
+		}
+		if last != nil {
+			select {
+			case hangUps <- last:
+			default: // another one has come
+			}
+		}
+		return
+	}
+}
+
+// renew reads the certificates again and shows them, or, on any error, none of them.
+func (r *service) renew() {
+	next, pairs, _, err := r.rereadSettings()
+	if err != nil {
+		r.metrics.Reload(metrics.ReloadRefused)
+		r.log.Error("SIGHUP: nothing was reloaded; settings and certificates stay", "error", cli.Plain(err))
+		return
+	}
+	r.level.Set(next.LogLevel)
+	r.certificates.use(pairs)
+	if r.peers.passing != nil {
+		r.peers.passing.Renew()
+	}
+	r.log.Info("SIGHUP: the certificates were read again; settings and policy are when this instance decides")
+	r.warnOfCertificates(pairs)
+}
+
 // rereadSettings reads the settings and the certificates that they name. It returns the names of the settings that have changed,
 // and refuses a change that a service can't follow while it runs.
 func (r *service) rereadSettings() (next *cmdsettings.Settings, pairs []pair, changed []string, err error) {
@@ -88,6 +126,11 @@ func (r *service) rereadSettings() (next *cmdsettings.Settings, pairs []pair, ch
 		return nil, nil, nil, fmt.Errorf("these settings have changed, and change with a restart alone: %s; take the change back, or restart the service", strings.Join(fixed, ", "))
 	}
 	pairs, faults := ReadPairs(next)
+	for _, one := range pairs {
+		if one.Prefix == "SVC_PEER" {
+			faults = append(faults, r.namesThis(one.Config))
+		}
+	}
 	return next, pairs, changed, errors.Join(faults...)
 }
 

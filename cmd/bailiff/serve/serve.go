@@ -61,6 +61,7 @@ type launch struct {
 	proof    proof
 	moved    bool            // the data may be a copy
 	asked    <-chan struct{} // closed when the process is asked to end; nil for never
+	hangUps  chan os.Signal  // each asks for a reload; nil for never
 }
 
 // newLaunch returns the launch of a service with settings that read returns.
@@ -126,7 +127,7 @@ func serve(l launch, ready func(*service) error) error {
 	defer stopHangUps()
 	signals, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	l.asked = signals.Done()
+	l.asked, l.hangUps = signals.Done(), hangUps
 	running, err := startUnless(l.asked, l.settings.Store != "", func() (*service, error) { return start(l) })
 	if errors.Is(err, pgledger.ErrStopped) {
 		l.log.Info("asked to end while another instance decides; nothing was decided here")
@@ -220,7 +221,7 @@ func (r *service) open(l launch) (err error) {
 	if r.signer, err = r.readSigner(); err != nil {
 		return fmt.Errorf("signing keys: %w", err)
 	}
-	if err := r.standBy(); err != nil {
+	if err := r.standBy(l.hangUps); err != nil {
 		return err
 	}
 	if err := r.openLedger(l.moved); err != nil {

@@ -9,6 +9,7 @@ import (
 	"bailiff/httpd"
 	"bailiff/httpd/strict"
 	"bailiff/runtime/attest"
+	"bailiff/runtime/budget"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/decision"
 	"bailiff/runtime/gateway"
@@ -22,10 +23,13 @@ import (
 
 // peers are the other instances of the store, as this one knows them.
 type peers struct {
-	listener net.Listener // where they pass requests on to this one; nil where they do not
-	address  string       // of the listener, as they reach it
-	domain   string       // that their certificates name them in
-	ready    atomic.Pointer[httpd.Check]
+	listener net.Listener   // where they pass requests on to this one; nil where they do not
+	address  string         // of the listener, as they reach it
+	domain   string         // that their certificates name them in
+	passing  *httpd.Passing // requests to them; nil where none are passed on
+	// connections is how many of this instance another one has at most.
+	connections int
+	ready       atomic.Pointer[httpd.Check]
 }
 
 // service is a service that runs.
@@ -43,6 +47,7 @@ type service struct {
 	watch        clockWatch
 	store        *pgledger.Store // nil: the record is in the data folder
 	peers        peers
+	bodies       *budget.Budget
 	standby      *httpd.Standby   // answers clients while another instance decides; nil where the record is in the data folder
 	passed       *httpd.Standby   // the same of other instances; nil where they pass nothing on
 	stopWaiting  func()           // with standby

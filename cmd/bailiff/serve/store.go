@@ -80,7 +80,7 @@ func (r *service) sameSigner() error {
 }
 
 // standBy finds what would keep this instance from deciding, and answers clients until it does.
-func (r *service) standBy() error {
+func (r *service) standBy(hangUps chan os.Signal) error {
 	if r.store == nil {
 		return nil
 	}
@@ -106,6 +106,9 @@ func (r *service) standBy() error {
 	if err := r.serveMonitor(); err != nil {
 		return err
 	}
+	if err := r.countBodies(); err != nil {
+		return err
+	}
 	if err := r.awaitPeers(); err != nil {
 		return err
 	}
@@ -116,6 +119,7 @@ func (r *service) standBy() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stopWaiting = cancel
 	r.startWatchdog(ctx, func(error) {})
+	r.calls.Go(func() { r.reloadWaiting(ctx, hangUps) })
 	if r.peers.listener != nil {
 		r.calls.Go(func() { r.askPeer(ctx) })
 	}
@@ -124,9 +128,12 @@ func (r *service) standBy() error {
 
 // standbyConfig is how this instance answers while another one decides.
 func (r *service) standbyConfig() httpd.StandbyConfig {
-	c := httpd.StandbyConfig{Checks: r.checks, Log: r.log, Clock: r.clock, Random: r.calls.Random, TrustedProxies: r.settings.TrustedProxies, Metrics: r.metrics}
+	c := httpd.StandbyConfig{Bodies: r.bodies, Checks: r.checks, Log: r.log, Clock: r.clock, Random: r.calls.Random, TrustedProxies: r.settings.TrustedProxies, Metrics: r.metrics}
 	if r.peers.listener != nil {
-		c.Pass = &httpd.Passing{Owner: r.owner, Dial: r.dialPeer, Patience: time.Duration(r.settings.StoreLease) + standbyPatience}
+		r.peers.passing = &httpd.Passing{
+			Owner: r.owner, Dial: r.dialPeer, Patience: time.Duration(r.settings.StoreLease) + standbyPatience, Connections: r.peers.connections,
+		}
+		c.Pass = r.peers.passing
 	}
 	return c
 }

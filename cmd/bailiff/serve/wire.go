@@ -15,7 +15,6 @@ import (
 	"bailiff/httpd/strict"
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/approvals"
-	"bailiff/runtime/budget"
 	"bailiff/runtime/decision"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/holds"
@@ -128,8 +127,7 @@ func (r *service) wire() error {
 	if err := r.addGauges(); err != nil {
 		return err
 	}
-	bodies := httpd.NewBodies(r.clock, r.log)
-	if err := errors.Join(r.countBudget(metrics.RequestBodies, bodies), r.countBudget(metrics.UpstreamAnswers, r.gateway.Answers)); err != nil {
+	if err := errors.Join(r.countBodies(), r.countBudget(metrics.UpstreamAnswers, r.gateway.Answers)); err != nil {
 		return err
 	}
 	commit, commitTime := cli.ThisBuild().Bound()
@@ -137,7 +135,7 @@ func (r *service) wire() error {
 		Authority: r.decider, Log: r.log, Clock: r.clock, Random: r.calls.Random, PublicURL: r.publicURL(), AuthZENAuthorizes: r.settings.AuthZEN == "authorize", EnvoyAuthorizes: r.settings.Envoy == "authorize", Contact: string(r.settings.Contact),
 		Commit: commit, CommitTime: commitTime,
 		Limits: r.settings.Limits(), Stores: stores, TrustedProxies: r.settings.TrustedProxies, Metrics: r.metrics, Gateway: r.gateway,
-		Bodies: bodies, Ready: r.ready.checks, Confirm: r.confirm,
+		Bodies: r.bodies, Ready: r.ready.checks, Confirm: r.confirm,
 	}
 	if config.Console, err = r.newConsole(); err != nil {
 		return err
@@ -177,12 +175,6 @@ func (r *service) makeServers(api int, config httpd.Config) error {
 	}
 	r.apis = append(r.apis, server)
 	return nil
-}
-
-// countBudget adds a budget of memory to the metrics. It is not used yet.
-func (r *service) countBudget(as metrics.Budget, b *budget.Budget) error {
-	b.Exceeded = func() { r.metrics.Beyond(as) }
-	return r.metrics.Use(as, float64(b.Most), func() float64 { return float64(b.Held()) })
 }
 
 // newAuthority makes the authority.

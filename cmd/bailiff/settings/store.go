@@ -121,7 +121,7 @@ func (s *Settings) fitsPeers() error {
 		return fmt.Errorf("SVC_PEER_LISTEN is %q, which does not say where other instances reach this one; set SVC_PEER_ADDRESS", string(s.PeerListen))
 	}
 	name, err := s.InstanceName()
-	if err == nil && s.PeerCert != "" && !hostName(name) {
+	if err == nil && s.PeerCert != "" && !HostName(name) {
 		return fmt.Errorf("the name of this instance is %q, and certificates name hosts; set SVC_INSTANCE to letters, digits, hyphens and dots", name)
 	}
 	return err
@@ -134,8 +134,8 @@ func unspecified(a Address) bool {
 	return err == nil && (host == "" || ip != nil && ip.IsUnspecified())
 }
 
-// hostName reports whether a name may be a part of a host's.
-func hostName(name string) bool {
+// HostName reports whether a name may be a part of a host's.
+func HostName(name string) bool {
 	for _, label := range strings.Split(name, ".") {
 		if label == "" || len(label) > 63 || strings.Trim(label, "-") != label {
 			return false

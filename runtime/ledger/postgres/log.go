@@ -328,13 +328,16 @@ func (l *log) rest() <-chan struct{} {
 
 // Read implements commit.Log.
 func (l *log) Read(from uint64, yield func(first uint64, group []byte) bool) error {
-	return readAll(l.db, l.slot, from, yield)
+	return readAll(l.page, from, yield)
 }
 
+// page reads a page of the log.
+func (l *log) page(from uint64) ([]group, error) { return l.db.read(l.slot, from, pageGroups) }
+
 // readAll reads a log page by page.
-func readAll(db database, slot int, from uint64, yield func(first uint64, group []byte) bool) error {
+func readAll(read func(from uint64) ([]group, error), from uint64, yield func(first uint64, group []byte) bool) error {
 	for {
-		page, err := db.read(slot, from, pageGroups)
+		page, err := read(from)
 		if err != nil {
 			return err
 		}

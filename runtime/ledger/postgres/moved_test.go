@@ -255,15 +255,22 @@ func TestDrainWaiting(t *testing.T) {
 	}
 }
 
-// TestFillUnanswered: where the database keeps the record and does not say so, it is found; where it can't be asked, that is said.
-func TestFillUnanswered(t *testing.T) {
+// takenOut is a store without groups, its database, and the folder that its log was taken out to.
+func takenOut(t *testing.T) (fresh *Store, db *postgres, dir string) {
+	t.Helper()
 	store, url := inDatabase(t)
-	dir := filepath.Join(t.TempDir(), "ledger")
+	dir = filepath.Join(t.TempDir(), "ledger")
 	must(t, drainTo(store, dir))
-	db := connect(t, url)
-	fresh := newStore(t, url, "a", true)
+	db = connect(t, url)
+	fresh = newStore(t, url, "a", true)
 	_, err := fresh.Init("")
 	must(t, err)
+	return fresh, db, dir
+}
+
+// TestFillUnanswered: where the database keeps the record and does not say so, it is found; where it can't be asked, that is said.
+func TestFillUnanswered(t *testing.T) {
+	fresh, db, dir := takenOut(t)
 	warned := func(to commit.Log) error {
 		return pebbleledger.Reading(dir, pebbleledger.Options{}, func(from commit.Log) error {
 			if _, err := commit.Copy(from, to, rand.Reader, func(uint64) {}); err != nil {
@@ -297,13 +304,7 @@ func TestFillUnanswered(t *testing.T) {
 // TestFillCutOff: a process that is lost while it fills a database, or when all is there and not kept yet, leaves nothing, and is followed
 // by another one.
 func TestFillCutOff(t *testing.T) {
-	store, url := inDatabase(t)
-	dir := filepath.Join(t.TempDir(), "ledger")
-	must(t, drainTo(store, dir))
-	db := connect(t, url)
-	fresh := newStore(t, url, "a", true)
-	_, err := fresh.Init("")
-	must(t, err)
+	fresh, db, dir := takenOut(t)
 	cut := func(c commit.Log, again func() error) error {
 		if _, err := c.Head(); err != nil {
 			return err

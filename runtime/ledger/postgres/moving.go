@@ -47,14 +47,12 @@ func (looking) SaveSnapshot([]byte) error { return errTaken }
 
 // Read implements commit.Log. What the table says of a group has to be what the group says: the next append rests on it.
 func (l looking) Read(from uint64, yield func(first uint64, group []byte) bool) error {
-	return readAll(truthful{l.db}, l.slot, from, yield)
+	return readAll(l.truth, from, yield)
 }
 
-// A truthful database notices a group that is another than the columns beside it say.
-type truthful struct{ database }
-
-func (d truthful) read(slot int, from uint64, limit int) ([]group, error) {
-	page, err := d.database.read(slot, from, limit)
+// truth reads a page of the log, and notices a group that is another than the columns beside it say.
+func (l looking) truth(from uint64) ([]group, error) {
+	page, err := l.page(from)
 	for _, g := range page {
 		if last, torn := commit.LastOf(g.data); torn != nil || last != g.last || sha256.Sum256(g.data) != g.hash {
 			return nil, fmt.Errorf("group %d: %w", g.first, errChanged)
@@ -233,25 +231,7 @@ func (p *pouring) Read(from uint64, yield func(first uint64, group []byte) bool)
 	if err := p.end(); err != nil {
 		return err
 	}
-	for {
-		rows, err := p.tx.Query(p.ctx, sqlRead, p.slot, int64(from), pageGroups) //nolint:gosec // LSNs are counted up from 1
-		if err != nil {
-			return err
-		}
-		page, err := pgx.CollectRows(rows, scanGroup)
-		if err != nil {
-			return err
-		}
-		for _, g := range page {
-			if !yield(g.first, g.data) {
-				return nil
-			}
-			from = g.last + 1
-		}
-		if len(page) < pageGroups {
-			return nil
-		}
-	}
+	return readAll(func(from uint64) ([]group, error) { return readGroups(p.ctx, p.tx, p.slot, from, pageGroups) }, from, yield)
 }
 
 // Truncate implements commit.Log.

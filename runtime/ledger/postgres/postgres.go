@@ -113,20 +113,26 @@ func (p *postgres) last(slot int) (g group, err error) {
 
 func (p *postgres) read(slot int, from uint64, limit int) (page []group, err error) {
 	err = p.query(func(ctx context.Context, c *pgx.Conn) error {
-		rows, err := c.Query(ctx, sqlRead, slot, int64(from), limit) //nolint:gosec // LSNs are counted up from 1
-		if err != nil {
-			return err
-		}
-		page, err = pgx.CollectRows(rows, scanGroup)
+		page, err = readGroups(ctx, c, slot, from, limit)
 		return err
 	})
 	return page, err
 }
 
-// scanGroup reads a row of sqlRead.
-func scanGroup(row pgx.CollectableRow) (g group, err error) {
-	var hash []byte
-	err = row.Scan(&g.first, &g.last, &hash, &g.data)
-	copy(g.hash[:], hash)
-	return g, err
+// A querier is a connection or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, arguments ...any) (pgx.Rows, error)
+}
+
+func readGroups(ctx context.Context, c querier, slot int, from uint64, limit int) ([]group, error) {
+	rows, err := c.Query(ctx, sqlRead, slot, int64(from), limit) //nolint:gosec // LSNs are counted up from 1
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (g group, err error) {
+		var hash []byte
+		err = row.Scan(&g.first, &g.last, &hash, &g.data)
+		copy(g.hash[:], hash)
+		return g, err
+	})
 }
