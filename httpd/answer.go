@@ -152,9 +152,13 @@ func (c *call) writeAnswer() {
 	c.SetStatusCode(c.answer.HTTP)
 	c.SetContentType("application/json")
 	c.Response.Header.SetCanonical(cacheControl, noStore)
+	c.leaveClaims()
 	c.output = AppendAnswer(c.output[:0], &c.answer)
 	c.Response.SetBody(c.output)
 }
+
+// unattested is how the answer begins that has no attestation yet (AppendAnswer).
+var unattested = []byte(`{"status":"ALLOWED","intent_attestation":null`)
 
 // AppendAnswer appends the JSON of a decision (specification, authorize.2).
 func AppendAnswer(dst []byte, a *decision.Answer) []byte {

@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/hex"
 	"runtime"
 	"strings"
@@ -31,6 +32,7 @@ type call struct {
 	requestID []byte      // the id as the answer names it: what the client sent, in the request's memory, or id, in made
 	sent      bool        // the client sent requestID
 	unfit     bool        // a gateway has refused a write that does not fit its attestation
+	unsigned  bool        // the instance that passes the request on signs its attestation
 	counted   bool        // the limit of its source has counted it, before it was known to be a read
 	input     []byte      // the request's body
 	body      body
@@ -62,7 +64,7 @@ func (s *Server) with(ctx *fasthttp.RequestCtx, answer func(*call) *metrics.Rout
 		runtime.Gosched()
 	}
 	c := calls.Get().(*call)
-	c.RequestCtx, c.server, c.key, c.unfit, c.counted = ctx, s, nil, false, false
+	c.RequestCtx, c.server, c.key, c.unfit, c.unsigned, c.counted = ctx, s, nil, false, false, false
 	done := false
 	defer func() {
 		if !done { // a panic: the memory is not used again
@@ -94,6 +96,7 @@ func (s *Server) lead(c *call) *metrics.Route {
 			s.fail(c, fault)
 			return s.others
 		}
+		c.unsigned = string(c.Request.Header.Peek(passedSigns)) == s.config.Authority.Signer.Pair()
 	}
 	path := pathOf(&c.Request.Header)
 	resource, parameter := find(path)
@@ -182,6 +185,13 @@ func (s *Server) confirm(c *call, seen confirmation) {
 	if fault := seen.fault(); fault != nil {
 		c.forget()
 		s.fail(c, fault)
+	}
+}
+
+// leaveClaims leaves the claims of a decision, if there are any, to the instance that signs them.
+func (c *call) leaveClaims() {
+	if c.answer.Claims != nil {
+		c.Response.Header.Set(passedClaims, base64.RawURLEncoding.EncodeToString(c.answer.Claims))
 	}
 }
 

@@ -26,7 +26,7 @@ func (s *Server) askedByEnvoy(c *call) {
 		}
 	}
 	if fault == nil {
-		fault = s.judge(c, body, decision.Call{ID: c.id, TestRun: !s.config.EnvoyAuthorizes, RequestID: c.sentID(), Trace: c.trace()})
+		fault = s.judge(c, body, decision.Call{ID: c.id, TestRun: !s.config.EnvoyAuthorizes, RequestID: c.sentID(), Trace: c.trace(), Unsigned: c.unsigned})
 	}
 	switch {
 	case fault != nil:
@@ -36,6 +36,7 @@ func (s *Server) askedByEnvoy(c *call) {
 		if c.answer.Attestation != nil {
 			c.Response.Header.SetBytesV(attestationHeader, c.answer.Attestation)
 		}
+		c.leaveClaims()
 	default:
 		writeEnvoyDenial(c.RequestCtx, c.answer.Status, c.answer.Code)
 	}

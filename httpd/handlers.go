@@ -33,7 +33,7 @@ func (s *Server) decide(c *call, testRun bool) {
 		s.fail(c, fault)
 		return
 	}
-	want := decision.Call{ID: c.id, TestRun: testRun, Explain: explain, RequestID: c.sentID(), Trace: c.trace()}
+	want := decision.Call{ID: c.id, TestRun: testRun, Explain: explain, RequestID: c.sentID(), Trace: c.trace(), Unsigned: c.unsigned}
 	want.Timed = string(c.Request.Header.Peek(timingRequest)) == "on"
 	fault = s.judge(c, c.input, want)
 	if want.Timed {

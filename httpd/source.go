@@ -131,6 +131,13 @@ const (
 	passedTLS  = "Bailiff-Passed-Tls"
 )
 
+const (
+	// passedSigns names the keys with which an instance that passes a request on signs.
+	passedSigns = "Bailiff-Passed-Signs"
+	// passedClaims are the claims of an attestation, in base64url, for that instance to sign.
+	passedClaims = "Bailiff-Passed-Claims"
+)
+
 // unnamed is PassedFrom of a client that has no address, as over a Unix socket.
 const unnamed = "unix"
 

@@ -3,6 +3,7 @@ package httpd
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"io"
 	"log/slog"
@@ -52,6 +53,8 @@ type Standby struct {
 	server *Server // reads requests; it has no authority
 	ended  chan error
 
+	metrics *metrics.Metrics
+
 	made *Server                // by NewServer
 	next atomic.Pointer[Server] // made, when it has taken over
 	over chan struct{}          // closed when one has
@@ -59,7 +62,7 @@ type Standby struct {
 
 // NewStandby answers on a listener at once.
 func NewStandby(listener net.Listener, c StandbyConfig) (*Standby, error) {
-	s := &Standby{checks: c.Checks, pass: c.Pass, passed: c.Passed, ended: make(chan error, 1), over: make(chan struct{})}
+	s := &Standby{checks: c.Checks, pass: c.Pass, passed: c.Passed, metrics: c.Metrics, ended: make(chan error, 1), over: make(chan struct{})}
 	s.server = &Server{config: Config{Clock: c.Clock, TrustedProxies: c.TrustedProxies}, log: c.Log, bodies: c.Bodies, others: c.Metrics.Route("passed on")}
 	if s.server.bodies == nil {
 		s.server.bodies = NewBodies(c.Clock, c.Log)
@@ -212,6 +215,9 @@ type Passing struct {
 	Patience time.Duration
 	// Connections is how many connections to an instance there may be; more requests wait.
 	Connections int
+	// Sign makes attestations of decisions of the other instance, with the keys that Pair names ([attest.Signer]). nil: the other instance does.
+	Sign func(dst, claims []byte) ([]byte, error)
+	Pair string
 
 	mu       sync.Mutex
 	last     Instance
@@ -340,7 +346,11 @@ func (s *Standby) send(c *call, to Instance) (answered bool) {
 		leaves := context.AfterFunc(watched, cancel)
 		stop = func() { leaves(); unwatch() } // unwatch ends watched, too
 	}
-	response, err := s.pass.transport(to).RoundTrip(c.toPass(traced))
+	request := c.toPass(traced)
+	if s.pass.Sign != nil {
+		request.Header[passedSigns] = []string{s.pass.Pair}
+	}
+	response, err := s.pass.transport(to).RoundTrip(request)
 	stop()
 	if err != nil {
 		defer end()
@@ -395,7 +405,7 @@ func (s *Standby) lose(c *call) {
 var hopHeaders = map[string]bool{
 	fasthttp.HeaderConnection: true, "Keep-Alive": true, fasthttp.HeaderTE: true, fasthttp.HeaderUpgrade: true, fasthttp.HeaderExpect: true,
 	fasthttp.HeaderTransferEncoding: true, fasthttp.HeaderContentLength: true, fasthttp.HeaderHost: true,
-	PassedFrom: true, passedTLS: true, passedBack: true,
+	PassedFrom: true, passedTLS: true, passedBack: true, passedSigns: true, passedClaims: true,
 }
 
 // A wholeBody is a body that is there, or an empty one. Its type hides it from the library, which would send a request again that it can
@@ -453,15 +463,18 @@ func (s *Standby) tell(c *call, response *http.Response, end func()) {
 			c.Response.Header.Add(name, value)
 		}
 	}
-	size := response.ContentLength
+	size, claims := response.ContentLength, response.Header.Get(passedClaims)
 	if c.IsHead() {
 		response.Body.Close()
 		end()
 		c.Response.SkipBody = true
 		c.Response.Header.SetContentLength(int(max(size, 0)))
+		if claims != "" {
+			s.attest(c, claims, nil)
+		}
 		return
 	}
-	if size < 0 || size > wholeBytes {
+	if size < 0 || size > wholeBytes && claims == "" {
 		c.Response.SetBodyStream(passedBody{response.Body, end}, int(size))
 		return
 	}
@@ -473,6 +486,48 @@ func (s *Standby) tell(c *call, response *http.Response, end func()) {
 		return
 	}
 	c.Response.SetBodyRaw(body)
+	if claims != "" {
+		s.attest(c, claims, body)
+	}
+}
+
+// Signing is nine tenths of the work of a decision that allows. The instance that a request came to does it in the place of the one that
+// decides, so that it grows with the instances.
+
+// attest signs claims, and puts the attestation where the other instance would have.
+func (s *Standby) attest(c *call, claims string, body []byte) {
+	began := s.server.config.Clock()
+	token, err := s.sign(claims)
+	s.metrics.Stage(metrics.StageSign, s.server.config.Clock().Sub(began))
+	rest, ok := bytes.CutPrefix(body, unattested)
+	if err == nil && ok {
+		head := bytes.TrimSuffix(unattested, []byte("null"))
+		body = append(make([]byte, 0, len(head)+len(token)+len(rest)+2), head...)
+		c.Response.SetBodyRaw(append(append(append(append(body, '"'), token...), '"'), rest...))
+		return
+	}
+	if err == nil && ofEnvoy(pathOf(&c.Request.Header)) {
+		c.Response.Header.SetBytesV(attestationHeader, token)
+		return
+	}
+	if err == nil {
+		err = errors.New("the answer has no place for it")
+	}
+	s.server.log.Error("an attestation could not be signed for the instance that decides", "error", err)
+	c.forget()
+	writeFailure(c.RequestCtx, service.Unsigned())
+}
+
+// sign returns the token of claims.
+func (s *Standby) sign(claims string) ([]byte, error) {
+	if s.pass.Sign == nil {
+		return nil, errors.New("no claims were asked for")
+	}
+	text, err := base64.RawURLEncoding.DecodeString(claims)
+	if err != nil {
+		return nil, err
+	}
+	return s.pass.Sign(nil, text)
 }
 
 // A passedBody is the body of another instance's answer.

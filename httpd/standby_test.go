@@ -19,6 +19,7 @@ import (
 
 	"bailiff/fuzz/kit/seed"
 	"bailiff/runtime/accounts"
+	"bailiff/runtime/attest"
 	"bailiff/runtime/metrics"
 )
 
@@ -28,9 +29,11 @@ type passing struct {
 	listener net.Listener
 	peer     atomic.Pointer[Instance] // nil: none is known
 	dialled  atomic.Int64
+	signed   atomic.Int64
 }
 
-func newPassing(t *testing.T, address string) *passing {
+// newPassing passes to an address, and signs the attestations from there where it has a signer.
+func newPassing(t *testing.T, address string, signer *attest.Signer) *passing {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -38,21 +41,29 @@ func newPassing(t *testing.T, address string) *passing {
 	}
 	p := &passing{listener: listener}
 	p.peer.Store(&Instance{Name: "a", Peer: address, Gone: make(chan struct{})})
-	p.Standby, err = NewStandby(anywhere{listener}, StandbyConfig{
-		Pass: &Passing{
-			Owner: func() Instance {
-				if to := p.peer.Load(); to != nil {
-					return *to
-				}
-				return Instance{}
-			},
-			Dial: func(ctx context.Context, to Instance) (net.Conn, error) {
-				p.dialled.Add(1)
-				return new(net.Dialer).DialContext(ctx, "tcp", to.Peer)
-			},
-			Patience: 20 * time.Second, Connections: 64,
+	pass := &Passing{
+		Owner: func() Instance {
+			if to := p.peer.Load(); to != nil {
+				return *to
+			}
+			return Instance{}
 		},
-		Log: slog.New(slog.DiscardHandler), Clock: time.Now, Random: rand.NewChaCha8([32]byte{3}), Metrics: metrics.New(),
+		Dial: func(ctx context.Context, to Instance) (net.Conn, error) {
+			p.dialled.Add(1)
+			return new(net.Dialer).DialContext(ctx, "tcp", to.Peer)
+		},
+		Patience: 20 * time.Second, Connections: 64,
+	}
+	if signer != nil {
+		pass.Pair = signer.Pair()
+		pass.Sign = func(dst, claims []byte) ([]byte, error) {
+			p.signed.Add(1)
+			return signer.IssueText(dst, claims)
+		}
+	}
+	p.Standby, err = NewStandby(anywhere{listener}, StandbyConfig{
+		Pass: pass,
+		Log:  slog.New(slog.DiscardHandler), Clock: time.Now, Random: rand.NewChaCha8([32]byte{3}), Metrics: metrics.New(),
 		Checks: func() []Check { return []Check{{"ledger", true, "it takes decisions"}} },
 	})
 	if err != nil {
@@ -126,7 +137,7 @@ func (m *mute) serve(c net.Conn) {
 // The canary is the library left to itself: it sends a GET again.
 func TestPassedOnce(t *testing.T) {
 	peer := newMute(t)
-	p := newPassing(t, peer.Addr().String())
+	p := newPassing(t, peer.Addr().String(), nil)
 	if response, body := p.say(t, "GET /warm HTTP/1.1\r\nHost: x\r\n\r\n"); response.StatusCode != 200 || body != "ok" {
 		t.Fatalf("the first answer of a connection: %d %s", response.StatusCode, body)
 	}
@@ -196,7 +207,7 @@ func TestPassedUnchanged(t *testing.T) {
 	})}
 	go func() { _ = plain.Serve(listener) }()
 	defer plain.Close()
-	p := newPassing(t, listener.Addr().String())
+	p := newPassing(t, listener.Addr().String(), nil)
 	pick := func(from ...string) string { return from[random.IntN(len(from))] }
 	for range 300 {
 		body := strings.Repeat("x", random.IntN(3)*random.IntN(40_000))
@@ -244,7 +255,7 @@ func TestPassedFrom(t *testing.T) {
 	})}
 	go func() { _ = plain.Serve(listener) }()
 	defer plain.Close()
-	p := newPassing(t, listener.Addr().String())
+	p := newPassing(t, listener.Addr().String(), nil)
 	p.say(t, "GET /x HTTP/1.1\r\nHost: x\r\nBailiff-Passed-From: 9.9.9.9:9\r\nbailiff-passed-tls: 1\r\n\r\n")
 	if got := <-seen; !slices.Equal(got, []string{unnamed}) {
 		t.Errorf("a client says who it is: %q", got)
@@ -266,7 +277,7 @@ func TestPassedLeaves(t *testing.T) {
 	})}
 	go func() { _ = plain.Serve(listener) }()
 	defer plain.Close()
-	p := newPassing(t, listener.Addr().String())
+	p := newPassing(t, listener.Addr().String(), nil)
 	connection, err := net.Dial("tcp", p.listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +290,7 @@ func TestPassedLeaves(t *testing.T) {
 
 // TestPassable: a host and a target that would arrive as others are refused, as a source is that has its share of the connections.
 func TestPassable(t *testing.T) {
-	p := newPassing(t, "127.0.0.1:1") // nothing of it is to arrive
+	p := newPassing(t, "127.0.0.1:1", nil) // nothing of it is to arrive
 	for _, row := range []struct {
 		head string
 		want int
@@ -324,7 +335,7 @@ func TestPassedBack(t *testing.T) {
 	})}
 	go func() { _ = plain.Serve(listener) }()
 	defer plain.Close()
-	p := newPassing(t, listener.Addr().String())
+	p := newPassing(t, listener.Addr().String(), nil)
 	if response, _ := p.say(t, "POST /v1/authorize HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"); response.StatusCode != 200 || came.Load() != 3 {
 		t.Errorf("it came %d times, and was answered %d", came.Load(), response.StatusCode)
 	}
@@ -333,7 +344,7 @@ func TestPassedBack(t *testing.T) {
 // TestFollowed: a request waits for an instance that takes it, which may be the one that it came to.
 func TestFollowed(t *testing.T) {
 	w := newWorld(t)
-	p := newPassing(t, "127.0.0.1:1") // nothing listens there
+	p := newPassing(t, "127.0.0.1:1", nil) // nothing listens there
 	connection, err := net.Dial("tcp", p.listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)

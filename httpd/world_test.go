@@ -55,6 +55,7 @@ type world struct {
 	operatorConsole *OperatorConsole // of visitOperator
 	operatorLog     bytes.Buffer     // of visitOperator
 	passed          bool             // requests come to a standby, which passes them on
+	passing         *passing         // that standby
 }
 
 func newWorld(t *testing.T) *world {
@@ -161,7 +162,8 @@ func (w *world) serve(config Config) *Server {
 	go func() { _ = server.Serve(anywhere{listener}) }()
 	w.t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
 	if w.passed {
-		w.listener = newPassing(w.t, listener.Addr().String()).listener
+		w.passing = newPassing(w.t, listener.Addr().String(), w.signer)
+		w.listener = w.passing.listener
 	}
 	return server
 }

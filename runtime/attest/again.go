@@ -12,6 +12,15 @@ func AppendClaims(dst []byte, c *Claims) []byte {
 	return dst
 }
 
+// IssueText is Issue for claims as AppendClaims wrote them. Anything else is errPayload.
+func (s *Signer) IssueText(dst, text []byte) ([]byte, error) {
+	claims, err := ParseClaims(text)
+	if err != nil {
+		return dst, err
+	}
+	return s.Issue(dst, claims)
+}
+
 // ParseClaims reads what AppendClaims wrote, for the claims to be signed anew. Anything else is errPayload.
 func ParseClaims(text []byte) (*Claims, error) {
 	p := new(payload)

@@ -83,6 +83,9 @@ func (s *Signer) KeyID() string { return s.ed25519[0].kid }
 // PQCKeyID is the `pqc.kid` of the tokens: the RFC 7638 thumbprint of the current ML-DSA-65 key.
 func (s *Signer) PQCKeyID() string { return s.mldsa[0].kid }
 
+// Pair names both keys that the signer signs with.
+func (s *Signer) Pair() string { return s.KeyID() + "." + s.PQCKeyID() }
+
 // Lists reports whether the signer has both keys, by their ids, as its current ones or as a pair that was retired.
 func (s *Signer) Lists(keyID, pqcKeyID string) bool {
 	for i := range s.ed25519 {

@@ -19,6 +19,7 @@ type Answer struct {
 
 	PolicyHash  string // SHA-256 hex of the evaluated policy's signed bytes
 	Attestation []byte // the JWT; nil unless allowed by authorize
+	Claims      []byte // of the attestation, in its place, where Call.Unsigned asks for them; attest.ParseClaims reads them
 	Nonce       string // request_nonce as sent; empty where none was
 
 	HoldID      string // a UUID; on PENDING of authorize only

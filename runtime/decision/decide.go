@@ -242,11 +242,7 @@ func (a *Decider) carryOut(ctx context.Context, r *Request, claims *attest.Claim
 	var signing error
 	if outcome.Decision == ledger.Allowed && a.Signer != nil && !r.TestRun {
 		claims.Mode = mode(outcome.Observed)
-		// Other ready requests submit first: signing takes so long that a group would miss them all.
-		runtime.Gosched()
-		moment = a.lap(r, metrics.StageStore, moment)
-		token, signing = a.Signer.Issue(make([]byte, 0, usualTokenBytes), claims)
-		moment = a.lap(r, metrics.StageSign, moment)
+		token, moment, signing = a.sign(r, claims, moment)
 	}
 	err := ticket.Wait(ctx)
 	a.lap(r, metrics.StageStore, moment)
@@ -256,9 +252,21 @@ func (a *Decider) carryOut(ctx context.Context, r *Request, claims *attest.Claim
 	}
 	if signing != nil {
 		a.Log.Error("an attestation could not be signed", "error", signing)
-		return service.Fail(errcode.Internal, "the attestation could not be signed; the decision stays recorded, so ask again with a new intent"), false
+		return service.Unsigned(), false
 	}
 	return r.answer(&outcome, token)
+}
+
+// sign returns the token of claims or, where another instance signs, the claims.
+func (a *Decider) sign(r *Request, claims *attest.Claims, moment time.Time) (token []byte, now time.Time, err error) {
+	if r.Unsigned {
+		return attest.AppendClaims(nil, claims), moment, nil
+	}
+	// Other ready requests submit first: signing takes so long that a group would miss them all.
+	runtime.Gosched()
+	moment = a.lap(r, metrics.StageStore, moment)
+	token, err = a.Signer.Issue(make([]byte, 0, usualTokenBytes), claims)
+	return token, a.lap(r, metrics.StageSign, moment), err
 }
 
 // judge runs the policy over the intent. While observing, every rule is run, since an approved denial still says
@@ -468,7 +476,12 @@ func (r *Request) answer(outcome *ledger.Outcome, token []byte) (fault *service.
 		return service.Unavailable(), false
 	}
 	answer := r.newAnswer(outcome.Decision)
-	answer.Code, answer.Rule, answer.Attestation = outcome.Code, outcome.Rule, token
+	answer.Code, answer.Rule = outcome.Code, outcome.Rule
+	if r.Unsigned {
+		answer.Claims = token
+	} else {
+		answer.Attestation = token
+	}
 	answer.Message, answer.Details = r.appendMessage(answer.Message, outcome), r.details(outcome)
 	if r.Explain {
 		answer.Explanation = r.explanation(outcome)

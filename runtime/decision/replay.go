@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"runtime"
 	"time"
 
 	"bailiff/runtime/attest"
@@ -65,9 +64,7 @@ func (a *Decider) again(ctx context.Context, r *Request, ticket ledger.Ticket, m
 		a.Trouble("a decision could not be read to answer it again", err)
 		return service.Unavailable()
 	}
-	runtime.Gosched()
-	token, err := a.signAgain(&first)
-	a.lap(r, metrics.StageSign, moment)
+	token, err := a.signAgain(r, &first, moment)
 	if err != nil {
 		a.Log.Error("an attestation could not be signed again", "error", err)
 		return service.Fail(errcode.Internal, "the attestation could not be signed again; ask with a new intent")
@@ -78,11 +75,12 @@ func (a *Decider) again(ctx context.Context, r *Request, ticket ledger.Ticket, m
 	return fault
 }
 
-func (a *Decider) signAgain(first *ledger.ReplayedDecision) ([]byte, error) {
+func (a *Decider) signAgain(r *Request, first *ledger.ReplayedDecision, moment time.Time) (token []byte, err error) {
 	claims, err := attest.ParseClaims(first.Replay.Claims)
 	if err != nil {
 		return nil, err
 	}
 	claims.Mode = mode(first.Observed)
-	return a.Signer.Issue(make([]byte, 0, usualTokenBytes), claims)
+	token, _, err = a.sign(r, claims, moment)
+	return token, err
 }

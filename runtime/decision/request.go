@@ -50,6 +50,7 @@ type Call struct {
 	RequestID string    // that the client gave, recorded with the event; at most ledger.MaxEventText bytes
 	Trace     string    // a traceparent that tracecontext passes, recorded with the event; or ""
 	Timed     bool      // the answer says how long its stages took
+	Unsigned  bool      // the answer has the claims of its attestation, which another instance signs
 }
 
 func newRequest(a *Decider, options intent.Options) *Request {

@@ -50,6 +50,11 @@ func NoRandomness() *Failure {
 	return Fail(errcode.Internal, "the service could not draw random bytes; nothing was done")
 }
 
+// Unsigned is the answer where a decision that allows has no attestation.
+func Unsigned() *Failure {
+	return Fail(errcode.Internal, "the attestation could not be signed; the decision stays recorded, so ask again with a new intent")
+}
+
 // BadKey is the one answer to keys that are not good.
 func BadKey() *Failure {
 	return Fail(errcode.APIKeyInvalid, "the API key is malformed, unknown or revoked; it starts with sk_svc_")

@@ -132,6 +132,7 @@ func (r *service) standbyConfig() httpd.StandbyConfig {
 	if r.peers.listener != nil {
 		r.peers.passing = &httpd.Passing{
 			Owner: r.owner, Dial: r.dialPeer, Patience: time.Duration(r.settings.StoreLease) + standbyPatience, Connections: r.peers.connections,
+			Sign: r.signer.IssueText, Pair: r.signer.Pair(),
 		}
 		c.Pass = r.peers.passing
 	}
