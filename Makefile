@@ -9,7 +9,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 20s
 
 # Tests and linters compile everything once, without the profiles by which builds and benchmarks are optimised.
-test reproducible release-targets race e2e-gateways lint fuzz differential evm mutants mutation bash chart crash failover retention simulate borders cost cover mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
+test reproducible release-targets race e2e-gateways lint fuzz differential evm mutants mutation bash chart crash failover retention simulate owners borders cost cover mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
 
 .PHONY: help
 help: ## this list
@@ -193,6 +193,10 @@ STEPS ?= 200
 simulate: ## the service on a simulated machine: SEED=N STEPS=200 replays one world, without a seed WORLDS=50000 are made
 	$(GO) test ./fuzz/simulate -run '^TestSimulate$$' -count 1 -v -timeout 0 -world $(or $(SEED),0) -seeds $(WORLDS) -steps $(STEPS)
 
+.PHONY: owners
+owners: ## three instances that take a log from each other, over a simulated database: SEED=N is one world, without a seed WORLDS=50000 are made
+	$(GO) test ./runtime/ledger/postgres -run '^TestWorlds$$' -count 1 -v -timeout 0 -args -world $(or $(SEED),0) -worlds $(WORLDS)
+
 .PHONY: cover
 cover: ## how much of the parts that decide is run by tests; fails below 95 %
 	@.ci/cover
@@ -237,7 +241,7 @@ record: ## run a long proof and keep a report of it in docs/runs: RUN="simulate 
 	$(GO) run ./fuzz/runs $(RUN)
 
 .PHONY: nightly
-nightly: reproducible release-targets race reload differential conform evm mutants bash chart crash failover retention simulate borders cost cover hosts mcp-conformance ## what takes too long for every change
+nightly: reproducible release-targets race reload differential conform evm mutants bash chart crash failover retention simulate owners borders cost cover hosts mcp-conformance ## what takes too long for every change
 	$(MAKE) fuzz FUZZTIME=10m
 	$(MAKE) bench bench-http bench-mcp bench-console
 	$(MAKE) bench-worst WORST="-each 5m -floors"

@@ -39,6 +39,7 @@ type kind struct {
 var kinds = map[string]kind{
 	"differential": {counts: map[string]*regexp.Regexp{"pairs": regexp.MustCompile(`: (\d+) pairs`)}},
 	"simulate":     {counts: map[string]*regexp.Regexp{"steps": regexp.MustCompile(`(\d+) steps in \d+ worlds`), "worlds": regexp.MustCompile(`steps in (\d+) worlds`)}},
+	"owners":       {counts: map[string]*regexp.Regexp{"worlds": regexp.MustCompile(`(\d+) simulated worlds`), "statements": regexp.MustCompile(`worlds, (\d+) statements`)}},
 	"crash":        {counts: map[string]*regexp.Regexp{"kills": regexp.MustCompile(`: (\d+) kills`)}},
 	"conform":      {counts: map[string]*regexp.Regexp{"cases": regexp.MustCompile(`(\d+) cases in `)}},
 	"fuzz":         {counts: map[string]*regexp.Regexp{"targets": regexp.MustCompile(`(?m)^fuzz: (\d+) targets$`)}},

@@ -267,7 +267,11 @@ func (l *log) look(g group) (kept bool, err error) {
 	case end.is(g):
 		return true, nil
 	case !end.is(l.at):
-		return false, fmt.Errorf("%w (it ends with record %d, and %d was confirmed)", errWentBack, end.last, l.at.last)
+		// The slot may be this instance's again by a claim that arrived long after it was given up, when another one had decided.
+		if err := lacks(l.db, l.slot, l.at); err != nil {
+			return false, err
+		}
+		return false, errTaken
 	}
 	return l.db.add(l.slot, l.term, l.at, g)
 }
