@@ -22,6 +22,7 @@ import (
 	"bailiff/fuzz/kit/certificate"
 	"bailiff/fuzz/kit/pgtest"
 	"bailiff/fuzz/kit/seed"
+	"bailiff/fuzz/kit/wire"
 	api "bailiff/httpd/client"
 	"bailiff/httpd/client/verify"
 )
@@ -62,6 +63,9 @@ type instance struct {
 	base    string // "" where it does not listen yet
 	waits   bool   // for the other one, and has not decided since it was started
 	exits   []int
+
+	toStore []*wire.Wire // primary and standby
+	toIt    *wire.Wire   // from other instances; nil where they pass nothing on
 }
 
 var listens = regexp.MustCompile(`(?:msg=serving|msg="waiting: another instance decides") .*address=(\S+)`)
@@ -76,7 +80,9 @@ func newFailover(t *testing.T, passing bool, names ...string) *failover {
 	f.key = f.apiKey() // before any instance runs
 	peers := f.certify(names...)
 	for _, name := range names {
-		f.instances = append(f.instances, &instance{f: f, name: name, ended: make(chan struct{}), env: append(slices.Clone(f.env), append(peers[name], "SVC_DATA_DIR="+f.path("data-"+name), "SVC_INSTANCE="+name)...)})
+		i := &instance{f: f, name: name, ended: make(chan struct{}), env: append(slices.Clone(f.env), append(peers[name], "SVC_DATA_DIR="+f.path("data-"+name), "SVC_INSTANCE="+name)...)}
+		i.wire()
+		f.instances = append(f.instances, i)
 	}
 	t.Cleanup(f.end)
 	for _, i := range f.instances {
@@ -318,10 +324,7 @@ func failOver(t *testing.T, random *mathrand.Rand, passing bool) {
 		clients.Go(func() { f.decides(client, stop) })
 	}
 	f.goesOn()
-	faults := []func() string{f.killed, f.asked, f.paused, f.restarted}
-	random.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
-	faults = append(faults, []func() string{f.lostPrimary, f.frozePrimary}[random.IntN(2)])
-	for _, fault := range faults {
+	for _, fault := range f.faults(random) {
 		what := fault()
 		silent := f.goesOn()
 		f.mu.Lock()
@@ -341,7 +344,25 @@ func failOver(t *testing.T, random *mathrand.Rand, passing bool) {
 	log := f.hold("all of it")
 	f.backUp()
 	f.canaries(log)
+	f.wentBack()
 	t.Logf("%d decisions told, %d events", len(f.told.decisions), len(log))
+}
+
+// faults draws what happens to instances and their wires, and to the primary after it.
+func (f *failover) faults(random *mathrand.Rand) (drawn []func() string) {
+	draw := func(n int, from ...func() string) {
+		random.Shuffle(len(from), func(i, j int) { from[i], from[j] = from[j], from[i] })
+		drawn = append(drawn, from[:n]...)
+	}
+	draw(2, f.killed, f.asked, f.paused, f.restarted)
+	wires := []func() string{f.slowStore, f.lostStore(wire.Holds), f.lostStore(wire.Answers), f.lostStore(wire.Cut), f.frozeStandby}
+	if f.passing {
+		wires = append(wires, f.lostPeer(wire.Holds), f.lostPeer(wire.Answers), f.lostPeer(wire.Cut))
+	}
+	draw(2, wires...)
+	random.Shuffle(len(drawn), func(i, j int) { drawn[i], drawn[j] = drawn[j], drawn[i] })
+	draw(1, f.lostPrimary, f.frozePrimary)
+	return drawn
 }
 
 // replaced ends the owner by a signal, and has it started again when the other one decides. Before that it would take the record itself.

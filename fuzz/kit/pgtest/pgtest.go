@@ -249,6 +249,19 @@ func (s *Server) URL() string { return "postgres:///postgres?user=postgres&host=
 // Both returns the address of the database on either of two servers.
 func Both(a, b *Server) string { return a.URL() + "," + b.folder }
 
+// Socket returns the path at which the server takes connections.
+func (s *Server) Socket() string { return filepath.Join(s.folder, ".s.PGSQL.5432") }
+
+// Alone kills the server, and starts it again with the state that it has: it asks no standby then.
+func (s *Server) Alone() {
+	s.t.Helper()
+	s.Kill()
+	if err := os.Remove(filepath.Join(s.folder, "postmaster.pid")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		s.t.Fatal(err)
+	}
+	s.start("")
+}
+
 // PID returns the id of the server's first process.
 func (s *Server) PID() int { return s.process.Process.Pid }
 
