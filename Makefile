@@ -127,6 +127,10 @@ bench-peers: build ## other policy engines at library level, then OPA, Cerbos an
 bench-http: build ## the running service over loopback, beside its floors; ends with the ratios
 	$(GO) run ./bench/http -service $(BIN)
 
+.PHONY: bench-store
+bench-store: build ## the service over PostgreSQL with a synchronous standby, beside the one with a data folder, and with a transaction that stays open
+	$(GO) run ./bench/store -service $(BIN)
+
 .PHONY: bench-hook
 bench-hook: build ## what a coding agent waits for `bailiff hook` and for the HTTP hook, beside the least program
 	$(GO) run ./bench/hook -service $(BIN)
@@ -243,7 +247,7 @@ record: ## run a long proof and keep a report of it in docs/runs: RUN="simulate 
 .PHONY: nightly
 nightly: reproducible release-targets race reload differential conform evm mutants bash chart crash failover retention simulate owners borders cost cover hosts mcp-conformance ## what takes too long for every change
 	$(MAKE) fuzz FUZZTIME=10m
-	$(MAKE) bench bench-http bench-mcp bench-console
+	$(MAKE) bench bench-http bench-store bench-mcp bench-console
 	$(MAKE) bench-worst WORST="-each 5m -floors"
 
 .PHONY: clean

@@ -4,9 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
-	"time"
 
+	"bailiff/bench/figures"
 	"bailiff/bench/player"
 )
 
@@ -85,7 +84,7 @@ func measureHalves(ctx context.Context, o *options, p *players, out io.Writer, p
 		}
 		*row.over = s.P99.Seconds() / s.P50.Seconds()
 		fmt.Fprintf(out, "  %-35s %6.0f %9.2f %9.2f %9s %8s   p99 %.1f times p50\n",
-			row.to.Name+", half the rate", s.Rate, milliseconds(s.P50), milliseconds(s.P99), "", "", *row.over)
+			row.to.Name+", half the rate", s.Rate, figures.Milliseconds(s.P50), figures.Milliseconds(s.P99), "", "", *row.over)
 	}
 	return h, nil
 }
@@ -115,26 +114,10 @@ func phase(ctx context.Context, o *options, t *player.Target, out io.Writer, flo
 	if err != nil {
 		return player.Sample{}, err
 	}
-	fmt.Fprintf(out, "  %-27s %14.0f %9.2f %9.2f %9.1f", t.Name, s.Rate, milliseconds(s.P50), milliseconds(s.P99), s.CPU.Seconds()*1e6)
+	fmt.Fprintf(out, "  %-27s %14.0f %9.2f %9.2f %9.1f", t.Name, s.Rate, figures.Milliseconds(s.P50), figures.Milliseconds(s.P99), s.CPU.Seconds()*1e6)
 	if floor != nil {
 		fmt.Fprintf(out, " %8.2f", s.Rate/floor.Rate)
 	}
 	fmt.Fprintln(out)
 	return s, nil
-}
-
-func milliseconds(d time.Duration) float64 { return d.Seconds() * 1e3 }
-
-// median returns the middle of what of takes from each element, the mean of the two middle ones of an even number.
-func median[T any](list []T, of func(T) float64) float64 {
-	values := make([]float64, len(list))
-	for i, element := range list {
-		values[i] = of(element)
-	}
-	slices.Sort(values)
-	middle := len(values) / 2
-	if len(values)%2 == 0 {
-		return (values[middle-1] + values[middle]) / 2
-	}
-	return values[middle]
 }

@@ -21,6 +21,7 @@ type Target struct {
 	Name    string
 	Server  *Process
 	Clients []*load.Client
+	Beside  func() time.Duration // the processor time that others have taken so far to serve it; nil: there are none
 }
 
 // A Sample is what one phase gave.
@@ -28,6 +29,7 @@ type Sample struct {
 	Rate     float64 // answers per second
 	P50, P99 time.Duration
 	CPU      time.Duration // that the server took for one answer; 0 where the system does not tell
+	Beside   time.Duration // that the others took for one answer
 }
 
 // NewTarget connects to a server.
@@ -89,7 +91,7 @@ func (t *Target) Measure(connections int, warmUp, length time.Duration) (Sample,
 // phase is one such phase; its rate is 0 where nothing was answered.
 func (t *Target) phase(connections int, warmUp, length time.Duration) (Sample, error) {
 	clients := t.Clients[:connections]
-	taken, given := t.spent()
+	before := t.spent()
 	start := time.Now().Add(warmUp)
 	end := start.Add(length)
 	faults := make([]error, len(clients))
@@ -101,10 +103,11 @@ func (t *Target) phase(connections int, warmUp, length time.Duration) (Sample, e
 	if err := errors.Join(faults...); err != nil {
 		return Sample{}, fmt.Errorf("%s: %w", t.Name, err)
 	}
-	takenLater, givenLater := t.spent()
+	after := t.spent()
 	s := summarize(clients, length)
 	if s.Rate > 0 {
-		s.CPU = (takenLater - taken) / time.Duration(givenLater-given)
+		given := time.Duration(after.given - before.given)
+		s.CPU, s.Beside = (after.server-before.server)/given, (after.beside-before.beside)/given
 	}
 	return s, nil
 }
@@ -121,10 +124,19 @@ func summarize(clients []*load.Client, length time.Duration) Sample {
 	return Sample{Rate: float64(merged.TotalCount()) / length.Seconds(), P50: at(50), P99: at(99)}
 }
 
-// spent returns the processor time that the server has taken and the number of answers that it has given here.
-func (t *Target) spent() (taken time.Duration, given int64) {
+// spent is the processor time that the server and the others have taken, and the number of answers that they have given here.
+type spent struct {
+	server, beside time.Duration
+	given          int64
+}
+
+func (t *Target) spent() (s spent) {
 	for _, one := range t.Clients {
-		given += one.Count()
+		s.given += one.Count()
 	}
-	return processor.Time(t.Server.PID()), given
+	s.server = processor.Time(t.Server.PID())
+	if t.Beside != nil {
+		s.beside = t.Beside()
+	}
+	return s
 }

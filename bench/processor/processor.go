@@ -14,19 +14,30 @@ import (
 // tick is the unit of times in /proc: USER_HZ is 100 on every Linux.
 const tick = 10 * time.Millisecond
 
-// Time returns the processor time that a process has taken so far, or 0 where the system does not tell it as
-// Linux does (proc(5): fields 14 and 15 of /proc/PID/stat, the second of which is the name in parentheses).
-func Time(pid int) time.Duration {
+// The fields of /proc/PID/stat that have processor times in user and in system mode, counted from the one after the name (proc(5):
+// fields 14 to 17, and the name, field 2, is in parentheses).
+const (
+	ownTime   = 11 // of the process
+	endedTime = 13 // of its children that have ended
+)
+
+// Time returns the processor time that a process has taken so far, or 0 where the system does not tell it as Linux does.
+func Time(pid int) time.Duration { return times(pid, ownTime) }
+
+// TimeOfEnded returns the same of the process's children that have ended.
+func TimeOfEnded(pid int) time.Duration { return times(pid, endedTime) }
+
+func times(pid, field int) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
 	}
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-	if len(fields) < 13 {
+	if len(fields) < field+2 {
 		return 0
 	}
-	user, _ := strconv.ParseInt(string(fields[11]), 10, 64)
-	system, _ := strconv.ParseInt(string(fields[12]), 10, 64)
+	user, _ := strconv.ParseInt(string(fields[field]), 10, 64)
+	system, _ := strconv.ParseInt(string(fields[field+1]), 10, 64)
 	return time.Duration(user+system) * tick
 }
 

@@ -45,7 +45,7 @@ func (m *mode) round(ctx context.Context, o *options, round int, out io.Writer) 
 			return err
 		}
 		e.row.Rounds = append(e.row.Rounds, turn{
-			Closed: figures(s), CPU: s.CPU.Seconds() * 1e6, Resident: float64(resident) / (1 << 20),
+			Closed: loopOf(s), CPU: s.CPU.Seconds() * 1e6, Resident: float64(resident) / (1 << 20),
 		})
 		slowest = min(slowest, s.Rate)
 		if e.row.peer() {
@@ -68,7 +68,7 @@ func (m *mode) round(ctx context.Context, o *options, round int, out io.Writer) 
 			if err != nil {
 				return err
 			}
-			f := figures(s)
+			f := loopOf(s)
 			*load.into = &f
 		}
 		fmt.Fprintf(out, "round %d tls %-5t %-18s %8.0f/s p99 %7.2f ms, cpu %6.1f µs, %5.0f MiB, open %v %v\n",
@@ -80,7 +80,7 @@ func (m *mode) round(ctx context.Context, o *options, round int, out io.Writer) 
 // keepsUp is the most of its own rate that a server is asked for in an open loop.
 const keepsUp = 0.8
 
-func figures(s player.Sample) loop {
+func loopOf(s player.Sample) loop {
 	ms := func(d time.Duration) float64 { return d.Seconds() * 1e3 }
 	return loop{Rate: s.Rate, P50: ms(s.P50), P99: ms(s.P99)}
 }

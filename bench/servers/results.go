@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 	"strings"
+
+	"bailiff/bench/figures"
 )
 
 // resultsFile has the figures of a run. The page and the plots are made of it.
@@ -80,7 +81,7 @@ func (r *row) median(of func(*turn) float64) float64 {
 	for i := range r.Rounds {
 		values = append(values, of(&r.Rounds[i]))
 	}
-	return middle(values)
+	return figures.Median(values)
 }
 
 // open is the median of what of takes from the open loops of the rounds that have one.
@@ -91,7 +92,7 @@ func (r *row) open(which func(*turn) *loop, of func(loop) float64) float64 {
 			values = append(values, of(*l))
 		}
 	}
-	return middle(values)
+	return figures.Median(values)
 }
 
 func low(t *turn) *loop  { return t.Low }
@@ -100,16 +101,6 @@ func high(t *turn) *loop { return t.High }
 func (l loop) rate() float64 { return l.Rate }
 func (l loop) p50() float64  { return l.P50 }
 func (l loop) p99() float64  { return l.P99 }
-
-// middle is the median, the mean of the two middle ones of an even number.
-func middle(values []float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
-	slices.Sort(values)
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
-}
 
 // peer reports whether the row is one of a peer.
 func (r *row) peer() bool { return r.Server != bailiff && r.Server != floor }
@@ -165,7 +156,7 @@ func (r *results) compare(c claim, tls bool) comparison {
 			highs = append(highs, own.High.P99/fastest.High.P99)
 		}
 	}
-	return comparison{middle(rates), middle(times), middle(lows), middle(highs)}
+	return comparison{figures.Median(rates), figures.Median(times), figures.Median(lows), figures.Median(highs)}
 }
 
 // page is the part of the page of results.

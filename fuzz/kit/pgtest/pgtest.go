@@ -265,15 +265,21 @@ func (s *Server) Alone() {
 // PID returns the id of the server's first process.
 func (s *Server) PID() int { return s.process.Process.Pid }
 
+// Processes returns the ids of all processes of the server, the first one's first: each session is one of its own, and so is each part
+// of its work.
+func (s *Server) Processes() []int {
+	pid := s.process.Process.Pid
+	return append([]int{pid}, childrenOf(pid)...)
+}
+
 // Ended is closed when that process has ended.
 func (s *Server) Ended() <-chan struct{} { return s.ended }
 
 // Kill ends the server's processes at once. Each session is a process of its own, in a session of its own.
 func (s *Server) Kill() {
-	pid := s.process.Process.Pid
-	children := childrenOf(pid)
+	all := s.Processes()
 	s.process.Process.Kill() //nolint:errcheck // it may have ended
-	for _, child := range children {
+	for _, child := range all[1:] {
 		syscall.Kill(child, syscall.SIGKILL) //nolint:errcheck // it may have ended
 	}
 	<-s.ended
@@ -281,7 +287,7 @@ func (s *Server) Kill() {
 
 // Freeze stops the server's processes, as a machine that hangs does, and returns what lets them go on.
 func (s *Server) Freeze() (thaw func()) {
-	all := append(childrenOf(s.process.Process.Pid), s.process.Process.Pid)
+	all := s.Processes()
 	for _, pid := range all {
 		syscall.Kill(pid, syscall.SIGSTOP) //nolint:errcheck // a session may have ended
 	}
