@@ -131,6 +131,12 @@ bench-http: build ## the running service over loopback, beside its floors; ends 
 bench-store: build ## the service over PostgreSQL with a synchronous standby, beside the one with a data folder, and with a transaction that stays open
 	$(GO) run ./bench/store -service $(BIN)
 
+.PHONY: bench-growth
+bench-growth: build ## the processor time of a decision by the number of instances over PostgreSQL, and a simulation with it; writes tables and plots into bench/RESULTS.md
+	mkdir -p bench/store/plots
+	$(GO) run ./bench/store -service $(BIN) -parts machines -write bench/store
+	$(GO) test ./bench/store -run TestGrowthPage -rewrite
+
 .PHONY: bench-hook
 bench-hook: build ## what a coding agent waits for `bailiff hook` and for the HTTP hook, beside the least program
 	$(GO) run ./bench/hook -service $(BIN)
@@ -247,7 +253,7 @@ record: ## run a long proof and keep a report of it in docs/runs: RUN="simulate 
 .PHONY: nightly
 nightly: reproducible release-targets race reload differential conform evm mutants bash chart crash failover retention simulate owners borders cost cover hosts mcp-conformance ## what takes too long for every change
 	$(MAKE) fuzz FUZZTIME=10m
-	$(MAKE) bench bench-http bench-store bench-mcp bench-console
+	$(MAKE) bench bench-http bench-store bench-growth bench-mcp bench-console
 	$(MAKE) bench-worst WORST="-each 5m -floors"
 
 .PHONY: clean

@@ -62,7 +62,7 @@ var alsoImport = map[string][]string{
 	"golang.org/x/time":               {"runtime/gateway"},                                                                                                // limits of log lines
 	"golang.org/x/net/idna":           {"fuzz/attacks"},                                                                                                   // spells hosts
 	"go.yaml.in/yaml":                 {"runtime/hook/setup", "fuzz/attacks", "cmd/bailiff/settings", "."},                                                // settings files of hosts, those on the pages, and the chart's values
-	"gonum.org/v1/plot":               {"bench/servers"},                                                                                                  // the plots of results
+	"gonum.org/v1/plot":               {"bench/servers", "bench/store", "bench/figures"},                                                                  // the plots of results
 }
 
 // mayImport lists, for each package of the project, the project's packages that its production code may

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"image/color"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
+
+	"bailiff/bench/figures"
 )
 
 // A series is one bar for each row of the results.
@@ -73,11 +70,8 @@ const (
 
 // draws returns bars from the left, a group for each row, in SVG.
 func draws(title string, rows []*row, bars []series) ([]byte, error) {
-	chart := plot.New()
-	chart.Title.Text = title
+	chart := figures.Chart(title)
 	chart.X.Min = 0
-	sans := font.Font{Typeface: "Liberation", Variant: "Sans", Size: 10}
-	chart.Title.TextStyle.Font, chart.X.Tick.Label.Font, chart.Y.Tick.Label.Font, chart.Legend.TextStyle.Font = sans, sans, sans, sans
 	chart.Legend.Top = true
 	for i, s := range bars {
 		values := make(plotter.Values, len(rows))
@@ -100,12 +94,5 @@ func draws(title string, rows []*row, bars []series) ([]byte, error) {
 		labels[len(rows)-1-j] = one.label()
 	}
 	chart.NominalY(labels...)
-	canvas := vgsvg.New(plotWidth, margins+rowHeight*vg.Length(len(rows)))
-	whole := draw.New(canvas)
-	whole.SetColor(color.White)
-	whole.Fill(whole.Rectangle.Path())
-	chart.Draw(whole)
-	var text bytes.Buffer
-	_, err := canvas.WriteTo(&text)
-	return text.Bytes(), err
+	return figures.SVG(chart, plotWidth, margins+rowHeight*vg.Length(len(rows)))
 }

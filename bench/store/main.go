@@ -30,6 +30,7 @@ type options struct {
 	policy  string
 	dir     string
 	parts   string
+	write   string
 	clients int
 	rounds  int
 	window  time.Duration // of one measurement, after its warm-up
@@ -44,7 +45,8 @@ func readOptions() *options {
 	flag.StringVar(&o.service, "service", "bin/bailiff", "the service's binary")
 	flag.StringVar(&o.policy, "policy", "cmd/bailiff/policy/example/warranty.md", "the policy, unsigned; it must allow and deny the benchmark's two intents")
 	flag.StringVar(&o.dir, "dir", "", "where the service's temporary folders are made (default: the system's place for them); a disk, or durability costs nothing")
-	flag.StringVar(&o.parts, "parts", "rates,processor,open", "the parts to measure")
+	flag.StringVar(&o.parts, "parts", "rates,processor,open", "the parts to measure; machines is one, too")
+	flag.StringVar(&o.write, "write", "", "the folder into which the part machines writes "+growthFile+"; go test ./bench/store -run TestGrowthPage -rewrite makes the page and the plots of it")
 	flag.IntVar(&o.clients, "clients", 64, "connections, each of which asks again when it is answered")
 	flag.IntVar(&o.rounds, "rounds", 16, "rounds of the first part; the second has a quarter of them")
 	flag.DurationVar(&o.window, "window", time.Second, "length of a window")

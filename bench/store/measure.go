@@ -44,7 +44,7 @@ func measure(ctx context.Context, p *players, out io.Writer) error {
 	for _, part := range []struct {
 		name    string
 		measure func(context.Context, *players, *site, io.Writer) (int64, error)
-	}{{"rates", measureRates}, {"processor", measureProcessor}, {"open", measureOpen}} {
+	}{{"rates", measureRates}, {"processor", measureProcessor}, {"open", measureOpen}, {"machines", measureMachines}} {
 		if !slices.Contains(strings.Split(p.parts, ","), part.name) {
 			continue
 		}
@@ -53,6 +53,9 @@ func measure(ctx context.Context, p *players, out io.Writer) error {
 			return fmt.Errorf("%s: %w", part.name, err)
 		}
 		all += given
+	}
+	if all == 0 {
+		return nil
 	}
 	if err := database.durable(ctx, had, all, standbyPatience); err != nil {
 		return err
