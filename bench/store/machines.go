@@ -58,6 +58,8 @@ func (p *players) withMachines(ctx context.Context, most int) (*machines, error)
 		}
 		p.stops = append(p.stops, other.Stop)
 		m.others = append(m.others, other)
+	}
+	for _, other := range m.others { // each asks the owner once a second
 		if err := other.Await(ctx, "/readyz"); err != nil {
 			return nil, err
 		}

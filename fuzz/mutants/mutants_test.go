@@ -31,6 +31,8 @@ var (
 	approving    = suite{"runtime/approvals", "--- FAIL: TestApproval", []string{"-test.run", "^TestApproval"}}
 	approvers    = suite{"runtime/ledger/memory", "--- FAIL: TestConformance/Approv", []string{"-test.run", "^TestConformance$/^Approv"}}
 	simulated    = suite{"fuzz/simulate", "the simulator finds: ", []string{"-test.run", "^TestSimulate$", "-seeds", "1000"}}
+	owning       = suite{"runtime/ledger/postgres", "run it again: make owners", []string{"-test.run", "^TestWorlds$", "-worlds", "1000"}}
+	passing      = suite{"httpd", "--- FAIL: TestPass", []string{"-test.run", "^TestPass(able|ed)"}}
 	spelling     = suite{"fuzz/laws", "Falsified after ", []string{"-test.run", "^TestLaws$/one_form|^TestLaws$/spelling_of_a_rule|^TestLaws$/list_around", "-test.failfast"}}
 )
 
@@ -63,6 +65,12 @@ func TestApproverMutants(t *testing.T) { seek(t, approvers, Approvers) }
 
 // TestSimulatedMutants does the same with the simulator: a thousand worlds have to be enough.
 func TestSimulatedMutants(t *testing.T) { seek(t, simulated, Simulated) }
+
+// TestOwnersMutants does the same with a thousand worlds of instances that take a log from each other.
+func TestOwnersMutants(t *testing.T) { seek(t, owning, Owners) }
+
+// TestPassingMutants does the same with the tests of passing requests on.
+func TestPassingMutants(t *testing.T) { seek(t, passing, Passing) }
 
 // TestFormMutants does the same with the laws about the spelling of values and the mutants of forms.
 func TestFormMutants(t *testing.T) { seek(t, spelling, Forms) }
@@ -104,12 +112,12 @@ func seek(t *testing.T, in suite, mutants []Mutant) {
 
 // TestNoMutant: without a fault nothing is found, so that the finds above are due to the faults.
 func TestNoMutant(t *testing.T) {
-	testbin.Track(t, "bailiff/fuzz/differential", "bailiff/fuzz/evm", "bailiff/fuzz/laws", "bailiff/fuzz/bash", "bailiff/fuzz/simulate", "bailiff/runtime/ledger/memory", "bailiff/runtime/ledger/commit", "bailiff/runtime/approvals", "bailiff/runtime/attest", "bailiff/runtime/decision", "bailiff/fuzz/attacks")
+	testbin.Track(t, "bailiff/fuzz/differential", "bailiff/fuzz/evm", "bailiff/fuzz/laws", "bailiff/fuzz/bash", "bailiff/fuzz/simulate", "bailiff/runtime/ledger/memory", "bailiff/runtime/ledger/commit", "bailiff/runtime/approvals", "bailiff/runtime/attest", "bailiff/runtime/decision", "bailiff/fuzz/attacks", "bailiff/httpd", "bailiff/runtime/ledger/postgres")
 	absolute, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, in := range []suite{differential, attack, model, restoring, approving, approvers, simulated, spelling, seeds, corpus} {
+	for _, in := range []suite{differential, attack, model, restoring, approving, approvers, simulated, owning, passing, spelling, seeds, corpus} {
 		if output, failed := run(t, absolute, in, nil); failed {
 			t.Errorf("%s fails without any mutant:\n%s", in.folder, tail(output))
 		}

@@ -1,0 +1,23 @@
+package mutants
+
+const (
+	fileLog     = "runtime/ledger/postgres/log.go"
+	filePassing = "httpd/standby.go"
+)
+
+// Owners are the mutants of a log that instances take from each other. A thousand simulated worlds have to find each.
+var Owners = []Mutant{
+	{"an append without an answer is taken for kept", fileLog, "return l.db.add(l.slot, l.term, l.at, g)\n", "return true, nil\n"},
+	{"an owner that was replaced confirms", fileLog, "\tcase !mine:\n", "\tcase !mine && false:\n"},
+	{"a refusal of the fence is taken for an append", fileLog, "if err != nil || !kept {", "if err != nil || !kept && false {"},
+}
+
+// Passing are the mutants of passing requests on, and of signing for the instance that decides. The tests of that have to find each.
+var Passing = []Mutant{
+	{"claims are left to an instance with other keys", "httpd/call.go", "== s.config.Authority.Signer.Pair()", `!= ""`},
+	{"clients see the claims of an attestation", filePassing, "passedClaims: true,\n", "\n"},
+	{"any answer gets an attestation", filePassing, "rest, ok := bytes.CutPrefix(body, unattested)", "rest, ok := bytes.TrimPrefix(body, unattested), true"},
+	{"the library may send a body again", filePassing, "request.Body = wholeBody{bytes.NewReader(c.input)}", "request.Body = http.NoBody"},
+	{"any Host is passed on", filePassing, "return !('a' <= r && r <= 'z'", "return false && !('a' <= r && r <= 'z'"},
+	{"a source may have all connections", filePassing, "max(1, p.Connections/passShare)", "max(1, p.Connections)"},
+}
