@@ -132,15 +132,17 @@ func TestMachines(t *testing.T) {
 	if err != nil || !strings.Contains(out.String(), "| 8 | allowed |") {
 		t.Fatalf("%v\n%s", err, &out)
 	}
-	database := 0.0 // a window may be shorter than the system counts
+	var owner, database, alone, passed float64 // a single window may be shorter than the system counts
 	for _, r := range g.Readings {
-		database += r.Database
-		if passed := r.Others > 5; r.Owner <= 0 || passed != (r.Instances > 1) && r.Clients > 1 {
-			t.Errorf("a reading: %+v", r)
+		owner, database = owner+r.Owner, database+r.Database
+		if r.Instances == 1 {
+			alone += r.Others
+		} else {
+			passed += r.Others
 		}
 	}
-	if database == 0 {
-		t.Error("the database takes no time")
+	if owner == 0 || database == 0 || passed <= alone {
+		t.Errorf("the owner takes %.0f µs, the database %.0f, the others %.0f, and %.0f where they are not asked", owner, database, passed, alone)
 	}
 	nothingLeft(t, o)
 }

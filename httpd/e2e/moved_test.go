@@ -49,6 +49,7 @@ func TestMoved(t *testing.T) {
 		t.Errorf("a service on the folder whose record was imported: exit %d: %s", code, said)
 	}
 	service = stored.start()
+	service.awaitReady(t, 200) // it says that it serves a moment before it takes over from its standby
 	decides(service)
 	stored.fails("decides; stop every instance first", "store", "export", "--to", folder.path("back"))
 	if verified := stored.must("events", "verify"); !strings.Contains(verified, "verified: ") {
