@@ -84,8 +84,7 @@ func load(t *testing.T, planted ...string) *helm.Chart {
 	return chart
 }
 
-// render returns the documents that a chart makes of values, as helm install does, by version and kind; those with
-// a longer name than the release's have the rest of it behind.
+// render returns the documents that a chart makes of values, as helm install does, by version, kind and name.
 func render(chart *helm.Chart, v values) (map[string]string, error) {
 	release := common.ReleaseOptions{Name: "bailiff", Namespace: "agents", Revision: 1, IsInstall: true}
 	all, err := commonutil.ToRenderValues(chart, v, release, nil)
@@ -109,24 +108,17 @@ func render(chart *helm.Chart, v values) (map[string]string, error) {
 			if err := yaml.Unmarshal([]byte(document), &head); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
-			kind := head.APIVersion + " " + head.Kind
-			if extra, ok := strings.CutPrefix(head.Metadata.Name, "bailiff-"); ok {
-				kind += " " + extra
-			}
 			if head.Kind != "" {
-				documents[kind] = document
+				documents[head.APIVersion+" "+head.Kind] = document
 			}
 		}
 	}
 	return documents, nil
 }
 
-// typeOf is the version and the kind of a document's name.
-func typeOf(name string) string { return strings.Join(strings.Fields(name)[:2], " ") }
-
 // decode reads a document as its type, strictly.
 func decode(kind, document string) (any, error) {
-	of, ok := types[typeOf(kind)]
+	of, ok := types[kind]
 	if !ok {
 		return nil, fmt.Errorf("there is no type for %s", kind)
 	}
@@ -187,7 +179,7 @@ func TestDocuments(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		for kind, document := range documents {
-			met[typeOf(kind)] = true
+			met[kind] = true
 			if _, err := decode(kind, document); err != nil {
 				t.Errorf("%s: %s: %v\n%s", name, kind, err, document)
 			}
@@ -234,25 +226,12 @@ func wrongPod(documents map[string]string, t *testing.T) (faults []string) {
 		ports = append(ports, port.Name)
 	}
 	named := []string{container.LivenessProbe.HTTPGet.Port.StrVal, container.ReadinessProbe.HTTPGet.Port.StrVal, container.StartupProbe.HTTPGet.Port.StrVal}
-	for kind := range documents {
-		if typeOf(kind) == "v1 Service" {
-			for _, port := range set[core.Service](t, documents, kind).Spec.Ports {
-				named = append(named, port.TargetPort.StrVal)
-			}
-		}
-	}
-	if several := *stateful.Spec.Replicas > 1; several && documents["v1 Service "+strings.TrimPrefix(stateful.Spec.ServiceName, "bailiff-")] == "" {
-		faults = append(faults, fmt.Sprintf("no service %q names the pods", stateful.Spec.ServiceName))
+	for _, port := range set[core.Service](t, documents, "v1 Service").Spec.Ports {
+		named = append(named, port.TargetPort.StrVal)
 	}
 	if documents["networking.k8s.io/v1 NetworkPolicy"] != "" {
-		spec := set[networking.NetworkPolicy](t, documents, "networking.k8s.io/v1 NetworkPolicy").Spec
-		for _, rule := range spec.Ingress {
+		for _, rule := range set[networking.NetworkPolicy](t, documents, "networking.k8s.io/v1 NetworkPolicy").Spec.Ingress {
 			named = append(named, rule.Ports[0].Port.StrVal)
-		}
-		for _, rule := range spec.Egress {
-			if name := rule.Ports[0].Port.StrVal; name != "" {
-				named = append(named, name)
-			}
 		}
 	}
 	for _, name := range named {
@@ -263,9 +242,6 @@ func wrongPod(documents map[string]string, t *testing.T) (faults []string) {
 	return append(faults, wrongSettings(container)...)
 }
 
-// podName is the variable that has the name of the pod.
-const podName = "POD_NAME"
-
 // wrongSettings reads a container's variables as the service does at its start. Those of Secrets have values that it would take.
 func wrongSettings(container core.Container) (faults []string) {
 	var environ []string
@@ -273,11 +249,6 @@ func wrongSettings(container core.Container) (faults []string) {
 		value := variable.Value
 		switch {
 		case variable.ValueFrom == nil:
-			value = strings.ReplaceAll(value, "$("+podName+")", "bailiff-0")
-		case variable.Name == podName && len(environ) == 0: // it is replaced in those below alone
-			continue
-		case variable.Name == "SVC_STORE":
-			value = "postgres://bailiff:password@bailiff-store-rw:5432/bailiff?sslmode=verify-full&sslrootcert=system"
 		case variable.Name == "SVC_SMTP_URL":
 			value = "smtps://user:password@mail.example.com:465"
 		case variable.Name == "SVC_OTLP_HEADERS":
@@ -316,18 +287,6 @@ func TestPod(t *testing.T) {
 		{"SVC_LISTEN: 0.0.0.0:8787", "SVC_LISTEN: everywhere"}, {"{name: data, mountPath", "{name: date, mountPath"},
 	} {
 		documents, err := render(load(t, planted...), files["full-values.yaml"])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(wrongPod(documents, t)) == 0 {
-			t.Errorf("%s in place of %s is not found", planted[1], planted[0])
-		}
-	}
-	for _, planted := range [][]string{
-		{"SVC_PEER_CERT: /secrets/instances", "SVC_PEER_CERT: /secrets/instance"}, {"{name: instances, containerPort", "{name: instance, containerPort"},
-		{"SVC_INSTANCE: $(POD_NAME)", "SVC_INSTANCE: $(POD)"}, {`.Values.instances.existingSecret "" (not`, `"" "" (not`}, {"-instances\n  labels", "-instance\n  labels"},
-	} {
-		documents, err := render(load(t, planted...), files["many-values.yaml"])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -382,7 +341,7 @@ func with(v values, name string, part any) values {
 // TestRefused: what can't work is refused before anything is installed, and the error says what to do.
 func TestRefused(t *testing.T) {
 	files := valuesFiles(t)
-	least, hosted, many := files["least-values.yaml"], files["hosted-values.yaml"], files["many-values.yaml"]
+	least, hosted := files["least-values.yaml"], files["hosted-values.yaml"]
 	settingsOf := func(name string, value any) values {
 		return values{"SVC_OPERATOR_PUBLIC_KEY": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo", name: value}
 	}
@@ -404,13 +363,6 @@ func TestRefused(t *testing.T) {
 		"a node behind the policy":       {with(least, "secretSettings", values{"SVC_RPC_URL_1": values{"name": "a", "key": "b"}}), "networkPolicy.egress lets it reach nothing but DNS"},
 		"a mirror without a Secret":      {with(least, "mirror", values{"url": "https://a:1"}), "belong together"},
 		"a mirror in production":         {with(least, "mirror", values{"url": "https://a:1", "existingSecret": "b"}), "SVC_ENV is not test"},
-		"many without a database":        {with(many, "secretSettings", values{}), "several instances need a database"},
-		"many without certificates":      {with(many, "instances", values{"replicas": 2}), "which need certificates"},
-		"many without common keys":       {with(many, "signingKeys", values{}), "sign with the same keys"},
-		"many with a mirror's port":      {with(many, "internal", values{"existingSecret": "a"}), "internal is set, and does not work over SVC_STORE yet"},
-		"many with retention":            {with(many, "settings", settingsOf("SVC_EVENT_RETENTION", "30d")), "SVC_EVENT_RETENTION is set, and does not work over SVC_STORE yet"},
-		"a database behind the policy":   {with(many, "networkPolicy", values{}), "SVC_STORE: the service has to connect to it"},
-		"no instances":                   {with(least, "instances", values{"replicas": 0}), "replicas is below 1"},
 		"rules without metrics":          {with(least, "metrics", values{"enabled": false, "rules": true}), "need metrics.enabled"},
 	} {
 		if _, err := render(load(t), c.values); err == nil || !strings.Contains(err.Error(), c.says) {

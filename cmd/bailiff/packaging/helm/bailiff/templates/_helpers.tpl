@@ -22,10 +22,6 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if eq (toString .Values.settings.SVC_HOSTED) "true" }}true{{ end }}
 {{- end }}
 
-{{- define "bailiff.several" -}}
-{{- if gt (int .Values.instances.replicas) 1 }}true{{ end }}
-{{- end }}
-
 {{- define "bailiff.policyConfigMap" -}}
 {{- .Values.policy.existingConfigMap | default (include "bailiff.name" .) }}
 {{- end }}
@@ -44,22 +40,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if and $v.mirror.url (ne (toString $v.settings.SVC_ENV) "test") }}{{ fail "mirror is set, and settings.SVC_ENV is not test; a mirror works in the environment test only" }}{{ end }}
 {{- if and $v.internal.existingSecret (eq (toString $v.settings.SVC_ENV) "test") }}{{ fail "internal is set, and settings.SVC_ENV is test; it works in the environment production only" }}{{ end }}
 {{- if and (or $v.metrics.podMonitor $v.metrics.rules) (not $v.metrics.enabled) }}{{ fail "metrics.podMonitor and metrics.rules need metrics.enabled" }}{{ end }}
-{{- if lt (int $v.instances.replicas) 1 }}{{ fail "instances.replicas is below 1; kubectl scale stops a service that is to start again" }}{{ end }}
-{{- if include "bailiff.several" . }}
-{{- if not (hasKey $v.secretSettings "SVC_STORE") }}{{ fail "instances.replicas is above 1, and secretSettings.SVC_STORE is not set: several instances need a database" }}{{ end }}
-{{- if not $v.instances.existingSecret }}{{ fail "instances.replicas is above 1, and instances.existingSecret is not set: API keys travel between instances, which need certificates" }}{{ end }}
-{{- if not $v.signingKeys.existingSecret }}{{ fail "instances.replicas is above 1, and signingKeys.existingSecret is not set: all instances sign with the same keys" }}{{ end }}
-{{- end }}
-{{- if hasKey $v.secretSettings "SVC_STORE" }}
-{{- range $name, $set := dict "settings.SVC_EVENT_RETENTION" $v.settings.SVC_EVENT_RETENTION "settings.SVC_OTLP_LOGS" $v.settings.SVC_OTLP_LOGS "internal" $v.internal.existingSecret "mirror" $v.mirror.url }}
-{{- if $set }}{{ fail (printf "%s is set, and does not work over SVC_STORE yet; remove one of the two" $name) }}{{ end }}
-{{- end }}
-{{- end }}
 {{- range $name, $_ := $v.secretSettings }}{{ if hasKey $v.settings $name }}{{ fail (printf "%s is in settings and in secretSettings; remove one of them" $name) }}{{ end }}{{ end }}
 {{- if and $v.networkPolicy.enabled (not $v.networkPolicy.egress) }}
 {{- $out := list }}
 {{- if $v.mirror.url }}{{ $out = append $out "mirror.url" }}{{ end }}
-{{- range $name, $_ := merge dict $v.settings $v.secretSettings }}{{ if or (eq $name "SVC_OTLP_LOGS" "SVC_SMTP_URL" "SVC_STORE") (hasPrefix "SVC_RPC_URL_" $name) (hasPrefix "SVC_BUNDLER_URL_" $name) }}{{ $out = append $out $name }}{{ end }}{{ end }}
+{{- range $name, $_ := merge dict $v.settings $v.secretSettings }}{{ if or (eq $name "SVC_OTLP_LOGS" "SVC_SMTP_URL") (hasPrefix "SVC_RPC_URL_" $name) (hasPrefix "SVC_BUNDLER_URL_" $name) }}{{ $out = append $out $name }}{{ end }}{{ end }}
 {{- if $out }}{{ fail (printf "%s: the service has to connect to it, and networkPolicy.egress lets it reach nothing but DNS; say there what it may reach" (join ", " $out)) }}{{ end }}
 {{- end }}
 {{- end }}
@@ -91,14 +76,6 @@ SVC_INTERNAL_CERT: /secrets/internal/tls.crt
 SVC_INTERNAL_KEY: /secrets/internal/tls.key
 SVC_INTERNAL_CA: /secrets/internal/ca.crt
 {{- end }}
-{{- if include "bailiff.several" . }}
-SVC_INSTANCE: $(POD_NAME)
-SVC_PEER_LISTEN: 0.0.0.0:8791
-SVC_PEER_ADDRESS: $(POD_NAME).{{ include "bailiff.name" . }}-instances.{{ .Release.Namespace }}.svc:8791
-SVC_PEER_CERT: /secrets/instances/$(POD_NAME).crt
-SVC_PEER_KEY: /secrets/instances/$(POD_NAME).key
-SVC_PEER_CA: /secrets/instances/ca.crt
-{{- end }}
 {{- if .Values.mirror.url }}
 SVC_MIRROR_URL: {{ .Values.mirror.url | quote }}
 SVC_MIRROR_CERT: /secrets/mirror/tls.crt
@@ -112,6 +89,5 @@ SVC_MIRROR_CA: /secrets/mirror/ca.crt
 tls: {{ .Values.tls.existingSecret | quote }}
 signing: {{ .Values.signingKeys.existingSecret | quote }}
 internal: {{ .Values.internal.existingSecret | quote }}
-instances: {{ ternary .Values.instances.existingSecret "" (not (empty (include "bailiff.several" .))) | quote }}
 mirror: {{ .Values.mirror.existingSecret | quote }}
 {{- end }}
