@@ -46,7 +46,11 @@ func (c *initCommand) Run(std cli.Streams) error {
 		if c.Role != "" {
 			done += ", and the role " + c.Role + " may use them"
 		}
-		_, err = fmt.Fprintf(std.Out, "%s (environment %s)\n", done, s.Environment)
+		id, err := store.ID()
+		if err != nil {
+			return cli.Fail("%v", err)
+		}
+		_, err = fmt.Fprintf(std.Out, "%s (environment %s, store %s)\n", done, s.Environment, id)
 		return err
 	})
 }
