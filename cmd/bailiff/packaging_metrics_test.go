@@ -43,10 +43,10 @@ var (
 )
 
 // unknownMetrics returns what a text of expressions asks of the service that it does not have: metrics, and labels of them.
-// Parts of histograms are known by their suffixes; instance and job are Prometheus' own labels.
+// Parts of histograms are known by their suffixes; instance, job and, on Kubernetes, namespace are Prometheus' own labels.
 func unknownMetrics(text string, known map[string][]string) (found []string) {
 	for _, use := range metricUsed.FindAllStringSubmatch(text, -1) {
-		name, allowed := use[1], []string{"instance", "job"}
+		name, allowed := use[1], []string{"instance", "job", "namespace"}
 		labels, ok := known[name]
 		for _, suffix := range []string{"_bucket", "_sum", "_count"} {
 			if base, cut := strings.CutSuffix(name, suffix); cut && !ok {
