@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/engine"
 	apps "k8s.io/api/apps/v1"
+	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
@@ -29,9 +31,10 @@ import (
 
 const folder = "../../cmd/bailiff/packaging/helm/bailiff"
 
-// types are the Go types of the documents that the chart makes, by version and kind.
+// types are the Go types of the documents that the chart makes, and of those beside it, by version and kind.
 var types = map[string]any{
 	"apps/v1 StatefulSet":                     apps.StatefulSet{},
+	"batch/v1 Job":                            batch.Job{},
 	"v1 Service":                              core.Service{},
 	"v1 ConfigMap":                            core.ConfigMap{},
 	"v1 ServiceAccount":                       core.ServiceAccount{},
@@ -47,7 +50,7 @@ type values = map[string]any
 func valuesFiles(t *testing.T) map[string]values {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(folder, "ci", "*-values.yaml"))
-	if err != nil || len(names) < 4 {
+	if err != nil || len(names) < 5 {
 		t.Fatalf("%q, %v", names, err)
 	}
 	files := map[string]values{}
@@ -86,8 +89,17 @@ func load(t *testing.T, planted ...string) *helm.Chart {
 
 // render returns the documents that a chart makes of values, as helm install does, by version, kind and name.
 func render(chart *helm.Chart, v values) (map[string]string, error) {
+	return renderOn("v1.33.4-gke.1245000", chart, v)
+}
+
+// renderOn renders for a version of Kubernetes.
+func renderOn(kubernetes string, chart *helm.Chart, v values) (map[string]string, error) {
+	version, err := common.ParseKubeVersion(kubernetes)
+	if err != nil {
+		return nil, err
+	}
 	release := common.ReleaseOptions{Name: "bailiff", Namespace: "agents", Revision: 1, IsInstall: true}
-	all, err := commonutil.ToRenderValues(chart, v, release, nil)
+	all, err := commonutil.ToRenderValues(chart, v, release, &common.Capabilities{KubeVersion: *version})
 	if err != nil {
 		return nil, err
 	}
@@ -109,28 +121,32 @@ func render(chart *helm.Chart, v values) (map[string]string, error) {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 			if head.Kind != "" {
-				documents[head.APIVersion+" "+head.Kind] = document
+				documents[head.APIVersion+" "+head.Kind+" "+head.Metadata.Name] = document
 			}
 		}
 	}
 	return documents, nil
 }
 
-// decode reads a document as its type, strictly.
-func decode(kind, document string) (any, error) {
-	of, ok := types[kind]
+// decode reads a document as its type, strictly, which its version and kind say, with or without a name.
+func decode(of, document string) (any, error) {
+	words := append(strings.Fields(of), "")
+	typed, ok := types[words[0]+" "+words[1]]
 	if !ok {
-		return nil, fmt.Errorf("there is no type for %s", kind)
+		return nil, fmt.Errorf("there is no type for %s", of)
 	}
-	into := reflect.New(reflect.TypeOf(of))
+	into := reflect.New(reflect.TypeOf(typed))
 	err := yaml.UnmarshalStrict([]byte(document), into.Interface())
 	return into.Interface(), err
 }
 
-// set reads a document into a type.
-func set[T any](t *testing.T, documents map[string]string, kind string) *T {
+// set reads a document into a type: the one of the release's name, or of another one that follows the kind.
+func set[T any](t *testing.T, documents map[string]string, of string) *T {
 	t.Helper()
-	object, err := decode(kind, documents[kind])
+	if len(strings.Fields(of)) == 2 {
+		of += " bailiff"
+	}
+	object, err := decode(of, documents[of])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +195,7 @@ func TestDocuments(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		for kind, document := range documents {
-			met[kind] = true
+			met[kind[:strings.LastIndex(kind, " ")]] = true
 			if _, err := decode(kind, document); err != nil {
 				t.Errorf("%s: %s: %v\n%s", name, kind, err, document)
 			}
@@ -188,17 +204,24 @@ func TestDocuments(t *testing.T) {
 			}
 		}
 	}
-	for kind := range types {
-		if !met[kind] {
+	for kind, of := range types {
+		if _, beside := of.(batch.Job); !met[kind] && !beside {
 			t.Errorf("no values make a %s", kind)
 		}
 	}
-	planted, err := render(load(t, "terminationGracePeriodSeconds", "terminationGracePeriodSecond"), valuesFiles(t)["full-values.yaml"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := decode("apps/v1 StatefulSet", planted["apps/v1 StatefulSet"]); err == nil {
-		t.Error("a misspelling planted in a template is not found")
+	for of, planted := range map[string][]string{
+		"apps/v1 StatefulSet bailiff":                {"terminationGracePeriodSeconds", "terminationGracePeriodSecond"},
+		"v1 Service bailiff-peers":                   {"publishNotReadyAddresses", "publishUnreadyAddresses"},
+		"policy/v1 PodDisruptionBudget bailiff":      {"maxUnavailable", "maxUnavailble"},
+		"networking.k8s.io/v1 NetworkPolicy bailiff": {"port: peers", "prot: peers"},
+	} {
+		documents, err := render(load(t, planted...), valuesFiles(t)["many-values.yaml"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := decode(of, documents[of]); err == nil {
+			t.Errorf("%s: %s in place of %s in a template is not found", of, planted[1], planted[0])
+		}
 	}
 }
 
@@ -219,6 +242,7 @@ func wrongPod(documents map[string]string, t *testing.T) (faults []string) {
 	}
 	slices.Sort(volumes)
 	slices.Sort(mounts)
+	mounts = slices.Compact(mounts) // one volume may have several places
 	if !slices.Equal(volumes, mounts) {
 		faults = append(faults, fmt.Sprintf("volumes %q and mounts %q", volumes, mounts))
 	}
@@ -226,10 +250,14 @@ func wrongPod(documents map[string]string, t *testing.T) (faults []string) {
 		ports = append(ports, port.Name)
 	}
 	named := []string{container.LivenessProbe.HTTPGet.Port.StrVal, container.ReadinessProbe.HTTPGet.Port.StrVal, container.StartupProbe.HTTPGet.Port.StrVal}
-	for _, port := range set[core.Service](t, documents, "v1 Service").Spec.Ports {
-		named = append(named, port.TargetPort.StrVal)
+	for of := range documents {
+		if strings.HasPrefix(of, "v1 Service ") {
+			for _, port := range set[core.Service](t, documents, of).Spec.Ports {
+				named = append(named, port.TargetPort.StrVal)
+			}
+		}
 	}
-	if documents["networking.k8s.io/v1 NetworkPolicy"] != "" {
+	if documents["networking.k8s.io/v1 NetworkPolicy bailiff"] != "" {
 		for _, rule := range set[networking.NetworkPolicy](t, documents, "networking.k8s.io/v1 NetworkPolicy").Spec.Ingress {
 			named = append(named, rule.Ports[0].Port.StrVal)
 		}
@@ -239,32 +267,75 @@ func wrongPod(documents map[string]string, t *testing.T) (faults []string) {
 			faults = append(faults, fmt.Sprintf("a port %q, and the pod has %q", name, ports))
 		}
 	}
-	return append(faults, wrongSettings(container)...)
+	return append(faults, wrongSettings(container, stateful.Name+"-0")...)
 }
 
-// wrongSettings reads a container's variables as the service does at its start. Those of Secrets have values that it would take.
-func wrongSettings(container core.Container) (faults []string) {
-	var environ []string
-	for _, variable := range container.Env {
-		value := variable.Value
+// fromSecret are values of settings that the chart takes out of Secrets. The others are addresses.
+var fromSecret = map[string]string{
+	"SVC_SMTP_URL":     "smtps://user:password@mail.example.com:465",
+	"SVC_OTLP_HEADERS": "authorization=Bearer%20a",
+	"PASSWORD":         "password", // of which an address is made
+	"SVC_STORE":        "postgres://bailiff:password@bailiff-db-rw/bailiff?sslmode=verify-full" + rootCert,
+}
+
+// rootCert ends the address of a database whose authority the chart mounts.
+const rootCert = "&sslrootcert=/secrets/store/ca.crt"
+
+// variable is how a value or a path names a variable of the container.
+var variable = regexp.MustCompile(`\$\((\w+)\)`)
+
+// environ returns the variables of a pod's container as Kubernetes makes them: a value may name variables before it.
+func environ(container core.Container, pod string) (entries []string) {
+	known := map[string]string{}
+	for _, v := range container.Env {
+		value := expand(v.Value, known)
 		switch {
-		case variable.ValueFrom == nil:
-		case variable.Name == "SVC_SMTP_URL":
-			value = "smtps://user:password@mail.example.com:465"
-		case variable.Name == "SVC_OTLP_HEADERS":
-			value = "authorization=Bearer%20a"
-		default:
-			value = "https://node.example.com/key"
+		case v.ValueFrom == nil:
+		case v.ValueFrom.FieldRef != nil && v.ValueFrom.FieldRef.FieldPath == "metadata.name":
+			value = pod
+		case v.ValueFrom.SecretKeyRef != nil:
+			if value = fromSecret[v.Name]; value == "" {
+				value = "https://node.example.com/key"
+			}
 		}
-		environ = append(environ, variable.Name+"="+value)
-		if path := value; strings.HasPrefix(path, "/") && !slices.ContainsFunc(container.VolumeMounts, func(m core.VolumeMount) bool { return strings.HasPrefix(path, m.MountPath+"/") }) {
-			faults = append(faults, fmt.Sprintf("%s is %s, where nothing is mounted", variable.Name, path))
+		known[v.Name] = value
+		entries = append(entries, v.Name+"="+value)
+	}
+	return entries
+}
+
+// expand replaces the variables in a text that are known. The others stay, as Kubernetes leaves them.
+func expand(text string, known map[string]string) string {
+	return variable.ReplaceAllStringFunc(text, func(named string) string {
+		if value, ok := known[named[2:len(named)-1]]; ok {
+			return value
+		}
+		return named
+	})
+}
+
+// wrongSettings reads the variables of a pod's container as the service does at its start.
+func wrongSettings(container core.Container, pod string) (faults []string) {
+	entries := environ(container, pod)
+	for i, entry := range entries {
+		name, value, _ := strings.Cut(entry, "=")
+		path, plain := value, value
+		if strings.HasSuffix(value, rootCert) {
+			_, path, _ = strings.Cut(rootCert, "=")
+			plain = strings.TrimSuffix(value, rootCert) // it would be read
+		}
+		entries[i] = name + "=" + plain
+		if strings.HasPrefix(path, "/") && !slices.ContainsFunc(container.VolumeMounts, func(m core.VolumeMount) bool { return strings.HasPrefix(path+"/", m.MountPath+"/") }) {
+			faults = append(faults, fmt.Sprintf("%s is %s, where nothing is mounted", name, path))
+		}
+		if named := variable.FindString(value); named != "" {
+			faults = append(faults, fmt.Sprintf("%s is %s, and %s is not set before it", name, value, named))
 		}
 	}
-	if unknown := settings.Unknown(environ); len(unknown) > 0 {
+	if unknown := settings.Unknown(entries); len(unknown) > 0 {
 		faults = append(faults, fmt.Sprintf("%q are not settings", unknown))
 	}
-	if _, err := settings.Read(environ); err != nil {
+	if _, err := settings.Read(entries); err != nil {
 		faults = append(faults, err.Error())
 	}
 	return faults
@@ -283,15 +354,18 @@ func TestPod(t *testing.T) {
 		}
 	}
 	for _, planted := range [][]string{
-		{"{name: api, containerPort", "{name: ap, containerPort"}, {"/secrets/tls/tls.crt", "/secret/tls/tls.crt"}, {"SVC_INTERNAL_CA:", "SVC_INTERNAL_AC:"},
-		{"SVC_LISTEN: 0.0.0.0:8787", "SVC_LISTEN: everywhere"}, {"{name: data, mountPath", "{name: date, mountPath"},
+		{"full", "{name: api, containerPort", "{name: ap, containerPort"}, {"full", "/secrets/tls/tls.crt", "/secret/tls/tls.crt"},
+		{"full", "SVC_INTERNAL_CA:", "SVC_INTERNAL_AC:"}, {"full", "SVC_LISTEN: 0.0.0.0:8787", "SVC_LISTEN: everywhere"},
+		{"full", "{name: data, mountPath", "{name: date, mountPath"}, {"many", "SVC_PEER_CA: /secrets/peers/ca.crt", ""},
+		{"many", "SVC_PEER_ADDRESS: $(SVC_INSTANCE)", "SVC_PEER_ADDRESS: $(POD)"}, {"many", "mountPath: /secrets/peers/tls.key", "mountPath: /secrets/peers/key"},
+		{"many", "mountPath: /secrets/store", "mountPath: /store"}, {"many", "{name: peers, containerPort", "{name: peer, containerPort"},
 	} {
-		documents, err := render(load(t, planted...), files["full-values.yaml"])
+		documents, err := render(load(t, planted[1:]...), files[planted[0]+"-values.yaml"])
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(wrongPod(documents, t)) == 0 {
-			t.Errorf("%s in place of %s is not found", planted[1], planted[0])
+			t.Errorf("%s in place of %s is not found", planted[2], planted[1])
 		}
 	}
 }
@@ -341,7 +415,8 @@ func with(v values, name string, part any) values {
 // TestRefused: what can't work is refused before anything is installed, and the error says what to do.
 func TestRefused(t *testing.T) {
 	files := valuesFiles(t)
-	least, hosted := files["least-values.yaml"], files["hosted-values.yaml"]
+	least, hosted, many := files["least-values.yaml"], files["hosted-values.yaml"], files["many-values.yaml"]
+	secret := func(name string) values { return values{"existingSecret": name} }
 	settingsOf := func(name string, value any) values {
 		return values{"SVC_OPERATOR_PUBLIC_KEY": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo", name: value}
 	}
@@ -364,6 +439,19 @@ func TestRefused(t *testing.T) {
 		"a mirror without a Secret":      {with(least, "mirror", values{"url": "https://a:1"}), "belong together"},
 		"a mirror in production":         {with(least, "mirror", values{"url": "https://a:1", "existingSecret": "b"}), "SVC_ENV is not test"},
 		"rules without metrics":          {with(least, "metrics", values{"enabled": false, "rules": true}), "need metrics.enabled"},
+		"many without a store":           {with(many, "store", secret("")), "at '/store/existingSecret'"},
+		"many without certificates":      {with(many, "peers", secret("")), "at '/peers/existingSecret'"},
+		"many with keys of their own":    {with(many, "signingKeys", secret("")), "at '/signingKeys/existingSecret'"},
+		"none":                           {with(many, "replicas", 0), "at '/replicas'"},
+		"certificates without a store":   {with(least, "peers", secret("a")), "at '/store/existingSecret'"},
+		"an authority without a store":   {with(least, "store", values{"caSecret": "a"}), "at '/store/existingSecret'"},
+		"certificates from two places":   {with(many, "peers", values{"existingSecret": "a", "csi": values{"driver": "b"}}), "at '/peers/existingSecret'"},
+		"a store and production's keys":  {with(many, "internal", secret("a")), "at '/internal/existingSecret'"},
+		"a store and a mirror":           {with(many, "mirror", values{"url": "https://a:1", "existingSecret": "b"}), "at '/mirror/url'"},
+		"a store and retention":          {with(many, "settings", settingsOf("SVC_EVENT_RETENTION", "90d")), "at '/settings/SVC_EVENT_RETENTION'"},
+		"a store and a collector":        {with(many, "settings", settingsOf("SVC_OTLP_LOGS", "http://a:1/v1/logs")), "at '/settings/SVC_OTLP_LOGS'"},
+		"a store out of reach":           {with(many, "networkPolicy", values{}), "networkPolicy.database is empty"},
+		"a store in the open":            {with(many, "settings", settingsOf("SVC_STORE", "postgres://a:b@c/d")), "SVC_STORE"},
 	} {
 		if _, err := render(load(t), c.values); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", what, err, c.says)

@@ -182,6 +182,60 @@ func schemaOf(path string, value any) object {
 	return object{"type": "string"}
 }
 
+// notOverStore returns the settings that the service refuses beside SVC_STORE, as it finds each of them set by itself.
+func notOverStore(t *testing.T) (names []string) {
+	t.Helper()
+	for _, row := range Table {
+		s := &Settings{Store: "postgres:///"}
+		switch field := reflect.ValueOf(s).Elem().Field(row.field); field.Kind() {
+		case reflect.String:
+			field.SetString("set")
+		case reflect.Int64:
+			field.SetInt(1)
+		}
+		if s.fitsStore() != nil {
+			names = append(names, row.Name)
+		}
+	}
+	if len(names) < 4 {
+		t.Fatalf("beside SVC_STORE only %q are refused", names)
+	}
+	return names
+}
+
+// at makes the schema of a value inside of others, by its path.
+func at(path string, schema any) object {
+	group, rest, inside := strings.Cut(path, ".")
+	if inside {
+		schema = at(rest, schema)
+	}
+	return object{"properties": object{group: schema}}
+}
+
+// combinations are the conditions on several values: what several instances need, and what the service refuses over PostgreSQL.
+func combinations(t *testing.T) (conditions []any) {
+	t.Helper()
+	set, unset, some := object{"minLength": 1}, object{"const": ""}, object{"minProperties": 1}
+	when := func(condition object, then ...any) {
+		conditions = append(conditions, object{"if": condition, "then": object{"allOf": then}})
+	}
+	store, pairs := at("store.existingSecret", set), object{"anyOf": []any{at("peers.existingSecret", set), at("peers.csi", some)}}
+	when(at("replicas", object{"minimum": 2}), store, pairs, at("signingKeys.existingSecret", set))
+	when(object{"anyOf": []any{pairs, at("store.caSecret", set)}}, store)
+	when(at("peers.csi", some), at("peers.existingSecret", unset))
+	places := map[string]string{"SVC_INTERNAL_LISTEN": "internal.existingSecret", "SVC_MIRROR_URL": "mirror.url"}
+	var refused []any
+	for _, name := range notOverStore(t) {
+		if place, made := places[name]; made {
+			refused = append(refused, at(place, unset))
+		} else {
+			refused = append(refused, at("settings."+name, false))
+		}
+	}
+	when(store, refused...)
+	return conditions
+}
+
 // TestChartSchema makes the schema of the chart's values: from the defaults, and from the table of settings.
 func TestChartSchema(t *testing.T) {
 	var values object
@@ -193,6 +247,8 @@ func TestChartSchema(t *testing.T) {
 	properties := schema["properties"].(object)
 	properties["global"] = object{"type": "object"} // of charts that this one is part of
 	properties["settings"], properties["secretSettings"] = offered(t)
+	properties["replicas"].(object)["minimum"] = 1
+	schema["allOf"] = combinations(t)
 	for path := range oneOf {
 		group, name, _ := strings.Cut(path, ".")
 		if _, ok := values[group].(object)[name]; !ok {

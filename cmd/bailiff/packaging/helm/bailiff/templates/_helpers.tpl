@@ -41,6 +41,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if and $v.internal.existingSecret (eq (toString $v.settings.SVC_ENV) "test") }}{{ fail "internal is set, and settings.SVC_ENV is test; it works in the environment production only" }}{{ end }}
 {{- if and (or $v.metrics.podMonitor $v.metrics.rules) (not $v.metrics.enabled) }}{{ fail "metrics.podMonitor and metrics.rules need metrics.enabled" }}{{ end }}
 {{- range $name, $_ := $v.secretSettings }}{{ if hasKey $v.settings $name }}{{ fail (printf "%s is in settings and in secretSettings; remove one of them" $name) }}{{ end }}{{ end }}
+{{- if and $v.networkPolicy.enabled $v.store.existingSecret (not $v.networkPolicy.database) }}{{ fail "store is set, and networkPolicy.database is empty: say there where PostgreSQL is, or the service can't reach it" }}{{ end }}
 {{- if and $v.networkPolicy.enabled (not $v.networkPolicy.egress) }}
 {{- $out := list }}
 {{- if $v.mirror.url }}{{ $out = append $out "mirror.url" }}{{ end }}
@@ -82,12 +83,68 @@ SVC_MIRROR_CERT: /secrets/mirror/tls.crt
 SVC_MIRROR_KEY: /secrets/mirror/tls.key
 SVC_MIRROR_CA: /secrets/mirror/ca.crt
 {{- end }}
+{{- if include "bailiff.peers" . }}
+SVC_PEER_LISTEN: 0.0.0.0:8790
+SVC_PEER_ADDRESS: $(SVC_INSTANCE).{{ include "bailiff.peers" . }}:8790
+SVC_PEER_CERT: /secrets/peers/tls.crt
+SVC_PEER_KEY: /secrets/peers/tls.key
+SVC_PEER_CA: /secrets/peers/ca.crt
+{{- end }}
 {{- end }}
 
-{{- /* The Secrets that are mounted, by the folder below /secrets. */ -}}
+{{- /* The settings that Kubernetes knows, by the field that has them. */ -}}
+{{- define "bailiff.fieldSettings" -}}
+{{- if .Values.store.existingSecret }}
+SVC_INSTANCE: metadata.name
+{{- end }}
+{{- end }}
+
+{{- /* The settings that the chart takes out of Secrets. */ -}}
+{{- define "bailiff.ownSecretSettings" -}}
+{{- if .Values.store.existingSecret }}
+SVC_STORE: {name: {{ .Values.store.existingSecret | quote }}, key: {{ .Values.store.key | quote }}}
+{{- end }}
+{{- end }}
+
+{{- /* The headless Service by which instances find each other; empty where they pass nothing on. */ -}}
+{{- define "bailiff.peers" -}}
+{{- if or .Values.peers.existingSecret .Values.peers.csi }}{{ include "bailiff.name" . }}-peers{{ end }}
+{{- end }}
+
+{{- /* The Secrets that are mounted whole, by the folder below /secrets. */ -}}
 {{- define "bailiff.secrets" -}}
 tls: {{ .Values.tls.existingSecret | quote }}
 signing: {{ .Values.signingKeys.existingSecret | quote }}
 internal: {{ .Values.internal.existingSecret | quote }}
 mirror: {{ .Values.mirror.existingSecret | quote }}
+{{- end }}
+
+{{- /* The volumes of the pod besides its own. Files of Secrets are root's, and the service's group may read them. */ -}}
+{{- define "bailiff.volumes" -}}
+{{- if not (include "bailiff.hosted" .) }}
+- name: policy
+  configMap: {name: {{ include "bailiff.policyConfigMap" . }}}
+{{- end }}
+{{- if .Values.trustedShims.existingConfigMap }}
+- name: shims
+  configMap: {name: {{ .Values.trustedShims.existingConfigMap | quote }}}
+{{- end }}
+{{- range $folder, $secret := include "bailiff.secrets" . | fromYaml }}
+{{- if $secret }}
+- name: {{ $folder }}
+  secret: {secretName: {{ $secret | quote }}, defaultMode: 0440}
+{{- end }}
+{{- end }}
+{{- with .Values.store.caSecret }}
+- name: store
+  secret: {secretName: {{ . | quote }}, defaultMode: 0440, items: [{key: ca.crt, path: ca.crt}]}
+{{- end }}
+{{- with .Values.peers.existingSecret }}
+- name: peers
+  secret: {secretName: {{ . | quote }}, defaultMode: 0440}
+{{- end }}
+{{- with .Values.peers.csi }}
+- name: peers
+  csi: {{- toYaml . | nindent 4 }}
+{{- end }}
 {{- end }}
