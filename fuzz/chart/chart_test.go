@@ -46,6 +46,9 @@ var types = map[string]any{
 
 type values = map[string]any
 
+// kubernetes is a version that the chart is for, as one who rents it out calls it.
+const kubernetes = "v1.33.4-gke.1245000"
+
 // valuesFiles returns the values of the chart's tests, by the names of their files.
 func valuesFiles(t *testing.T) map[string]values {
 	t.Helper()
@@ -89,12 +92,12 @@ func load(t *testing.T, planted ...string) *helm.Chart {
 
 // render returns the documents that a chart makes of values, as helm install does, by version, kind and name.
 func render(chart *helm.Chart, v values) (map[string]string, error) {
-	return renderOn("v1.33.4-gke.1245000", chart, v)
+	return renderOn(kubernetes, chart, v)
 }
 
-// renderOn renders for a version of Kubernetes.
-func renderOn(kubernetes string, chart *helm.Chart, v values) (map[string]string, error) {
-	version, err := common.ParseKubeVersion(kubernetes)
+// filesOn returns the files that a chart makes of values, by their paths, for a version of Kubernetes.
+func filesOn(cluster string, chart *helm.Chart, v values) (map[string]string, error) {
+	version, err := common.ParseKubeVersion(cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +106,12 @@ func renderOn(kubernetes string, chart *helm.Chart, v values) (map[string]string
 	if err != nil {
 		return nil, err
 	}
-	files, err := engine.Render(chart, all)
+	return engine.Render(chart, all)
+}
+
+// renderOn renders for a version of Kubernetes.
+func renderOn(cluster string, chart *helm.Chart, v values) (map[string]string, error) {
+	files, err := filesOn(cluster, chart, v)
 	if err != nil {
 		return nil, err
 	}

@@ -223,6 +223,28 @@ func TestPeersVolume(t *testing.T) {
 	}
 }
 
+// TestManyPage: the values on the page about many machines make pods that start, and NOTES.txt names the certificates that they need.
+func TestManyPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/many-machines.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "   ```yaml\n")
+	text, _, found := strings.Cut(text, "   ```\n")
+	var v values
+	if err := yaml.UnmarshalStrict([]byte(text), &v); err != nil || !found {
+		t.Fatalf("the page's values: %v", err)
+	}
+	whole := renderMany(t, with(v, "policy", values{"text": "signed"}))
+	for _, fault := range whole.faults() {
+		t.Error(fault)
+	}
+	notes, err := filesOn(kubernetes, load(t), with(v, "policy", values{"text": "signed"}))
+	if err != nil || !strings.Contains(notes["bailiff/templates/NOTES.txt"], "bailiff-2.crt  bailiff-2.key\n") {
+		t.Errorf("%v: the notes are\n%s", err, notes["bailiff/templates/NOTES.txt"])
+	}
+}
+
 // missingTest raises the alert that instances are missing: where one is down for long, where all are gone, and not where another release's are.
 const missingTest = `
 rule_files: [rules.yml]
@@ -338,8 +360,8 @@ func wrongDatabase(t *testing.T, cluster, job string) (faults []string) {
 	return faults
 }
 
-// TestDatabase: the example of a database confirms on a second machine and promotes none that lacks anything, and what is named in two of
-// the files is the same.
+// TestDatabase: the example of a database confirms on a second machine and promotes none that lacks anything, and two
+// of the files agree on each name.
 func TestDatabase(t *testing.T) {
 	for _, fault := range wrongDatabase(t, databaseFile(t, "cluster.yaml", "", ""), databaseFile(t, "init.yaml", "", "")) {
 		t.Error(fault)
