@@ -73,6 +73,7 @@ func (m *many) faults() (faults []string) {
 		"pods have names when they are ready":          !m.peers.Spec.PublishNotReadyAddresses,
 		"the names are of other pods":                  !m.selects(m.peers.Spec.Selector),
 		"a drain takes more than one pod, or none":     m.budget.Spec.MaxUnavailable.IntVal != 1 || !m.selects(m.budget.Spec.Selector.MatchLabels),
+		"pods that can't decide keep their nodes":      m.budget.Spec.UnhealthyPodEvictionPolicy == nil || *m.budget.Spec.UnhealthyPodEvictionPolicy != policy.AlwaysAllow,
 		"all pods may be on one node":                  len(spec.Template.Spec.TopologySpreadConstraints) != 2,
 		"requests are refused where nodes don't know":  m.container.Lifecycle == nil || m.container.Lifecycle.PreStop.Sleep.Seconds < 1,
 		"the volume is smaller than the alert demands": spec.VolumeClaimTemplates[0].Spec.Resources.Requests.Storage().Value() < 5<<28,
@@ -158,7 +159,7 @@ func TestMany(t *testing.T) {
 	}
 	for _, planted := range [][]string{
 		{"podManagementPolicy: Parallel", "podManagementPolicy: OrderedReady"}, {"clusterIP: None", "clusterIP: 10.0.0.1"},
-		{"publishNotReadyAddresses: true", "publishNotReadyAddresses: false"}, {"ternary 1 0", "ternary 2 0"}, {"{type: RollingUpdate}", "{type: OnDelete}"},
+		{"publishNotReadyAddresses: true", "publishNotReadyAddresses: false"}, {"ternary 1 0", "ternary 2 0"}, {"AlwaysAllow", "IfHealthyBudget"}, {"{type: RollingUpdate}", "{type: OnDelete}"},
 		{`"2Gi"`, `"1Gi"`}, {"fieldPath: {{ $field }}", "fieldPath: spec.nodeName"}, {"subPathExpr: $(SVC_INSTANCE).key", "subPath: bailiff-0.key"},
 		{`    - from: [{podSelector: {matchLabels: {{ include "bailiff.selector" . | fromYaml | toJson }}}}]`, "    - from: [{podSelector: {}}]"},
 		{`.Values.networkPolicy.database | nindent 8`, `(list (dict "podSelector" dict)) | nindent 8`}, {"seconds: 5", "seconds: 0"},
