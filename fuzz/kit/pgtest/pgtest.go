@@ -256,10 +256,22 @@ func (s *Server) Socket() string { return filepath.Join(s.folder, ".s.PGSQL.5432
 func (s *Server) Alone() {
 	s.t.Helper()
 	s.Kill()
+	for deadline := time.Now().Add(patience); s.works() && time.Now().Before(deadline); { // a session may have begun while others were killed
+		time.Sleep(5 * time.Millisecond)
+	}
 	if err := os.Remove(filepath.Join(s.folder, "postmaster.pid")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		s.t.Fatal(err)
 	}
 	s.start("")
+}
+
+// works reports whether a process works in the server's folder, as each of a server does.
+func (s *Server) works() bool {
+	folders, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	return slices.ContainsFunc(folders, func(link string) bool {
+		folder, err := os.Readlink(link)
+		return err == nil && folder == s.folder
+	})
 }
 
 // PID returns the id of the server's first process.
