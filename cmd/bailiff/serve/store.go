@@ -132,7 +132,9 @@ func (r *service) standbyConfig() httpd.StandbyConfig {
 	if r.peers.listener != nil {
 		r.peers.passing = &httpd.Passing{
 			Owner: r.owner, Dial: r.dialPeer, Patience: time.Duration(r.settings.StoreLease) + standbyPatience, Connections: r.peers.connections,
-			Sign: r.signer.IssueText, Pair: r.signer.Pair(),
+		}
+		if r.certificates.peer.Load() != nil { // without them any process of the machine could answer, and have claims signed
+			r.peers.passing.Sign, r.peers.passing.Pair = r.signer.IssueText, r.signer.Pair()
 		}
 		c.Pass = r.peers.passing
 	}
