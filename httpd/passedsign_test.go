@@ -100,6 +100,7 @@ func TestPassedUnsigned(t *testing.T) {
 		{"as they are to be", encode([]byte(claims)), body, 200},
 		{"with another place", encode([]byte(claims)), strings.Replace(body, "null", `"x"`, 1), 500},
 		{"of a denial", encode([]byte(claims)), `{"status":"DENIED","intent_attestation":null}`, 500},
+		{"without a length", encode([]byte(claims)), body, 500},
 		{"cut off", encode([]byte(claims[:len(claims)-1])), body, 500},
 		{"in another form", encode([]byte(" " + claims)), body, 500},
 		{"of no kind", encode([]byte(strings.Replace(claims, `"kind":"tool"`, `"kind":"food"`, 1))), body, 500},
@@ -107,6 +108,9 @@ func TestPassedUnsigned(t *testing.T) {
 	} {
 		owner := httptest.NewServer(http.HandlerFunc(func(to http.ResponseWriter, _ *http.Request) {
 			to.Header().Set(passedClaims, row.claims)
+			if row.name == "without a length" {
+				to.(http.Flusher).Flush()
+			}
 			_, _ = to.Write([]byte(row.body))
 		}))
 		p := newPassing(t, owner.Listener.Addr().String(), w.signer)

@@ -22,6 +22,9 @@ import (
 	"bailiff/fuzz/kit/port"
 )
 
+// machinesPart is measured alone: its instances would work beside the other parts.
+const machinesPart = "machines"
+
 // counts are the numbers of instances that clients ask.
 var counts = []int{1, 2, 4, 8}
 
@@ -158,25 +161,25 @@ func (m *machines) read(ctx context.Context, o *options, q question, instances, 
 }
 
 // measureMachines measures the processor time of a decision by the number of instances, round after round, and what one client waits.
-func measureMachines(ctx context.Context, p *players, _ *site, out io.Writer) (int64, error) {
+func measureMachines(ctx context.Context, p *players, out io.Writer) error {
 	m, err := p.withMachines(ctx, slices.Max(counts))
 	if err != nil {
-		return 0, err
+		return err
 	}
 	had, err := m.records(ctx)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	g, all := &growth{Go: runtime.Version(), Cores: runtime.NumCPU()}, int64(0)
 	for range max(1, p.rounds/2) {
 		for _, q := range []question{denied, allowed} {
 			for _, asked := range append([][2]int{{1, oneClient}}, clientsOf(p.clients)...) {
 				if err := ctx.Err(); err != nil {
-					return 0, fmt.Errorf("interrupted: %w", err)
+					return fmt.Errorf("interrupted: %w", err)
 				}
 				one, given, err := m.read(ctx, p.options, q, asked[0], asked[1])
 				if err != nil {
-					return 0, err
+					return err
 				}
 				all += given
 				g.Readings = append(g.Readings, one)
@@ -184,16 +187,16 @@ func measureMachines(ctx context.Context, p *players, _ *site, out io.Writer) (i
 		}
 	}
 	if err := m.durable(ctx, had, all, standbyPatience); err != nil {
-		return 0, err
+		return err
 	}
 	if err := m.group(ctx, g.Readings); err != nil {
-		return 0, err
+		return err
 	}
 	fmt.Fprintf(out, "\n%s", g.measured())
 	if p.write != "" {
-		return 0, os.WriteFile(filepath.Join(p.write, growthFile), g.encode(), 0o644) //nolint:gosec // for all to read
+		return os.WriteFile(filepath.Join(p.write, growthFile), g.encode(), 0o644) //nolint:gosec // for all to read
 	}
-	return 0, nil
+	return nil
 }
 
 // group looks up how many records the groups of each reading had.

@@ -32,6 +32,9 @@ func (p pair) waits() float64 { return p.here.P50.Seconds() / p.beside.P50.Secon
 
 // measure measures the parts that were asked for.
 func measure(ctx context.Context, p *players, out io.Writer) error {
+	if p.parts == machinesPart {
+		return measureMachines(ctx, p, out)
+	}
 	database, err := p.withDatabase(ctx, "PostgreSQL")
 	if err != nil {
 		return err
@@ -44,7 +47,7 @@ func measure(ctx context.Context, p *players, out io.Writer) error {
 	for _, part := range []struct {
 		name    string
 		measure func(context.Context, *players, *site, io.Writer) (int64, error)
-	}{{"rates", measureRates}, {"processor", measureProcessor}, {"open", measureOpen}, {"machines", measureMachines}} {
+	}{{"rates", measureRates}, {"processor", measureProcessor}, {"open", measureOpen}} {
 		if !slices.Contains(strings.Split(p.parts, ","), part.name) {
 			continue
 		}
@@ -53,9 +56,6 @@ func measure(ctx context.Context, p *players, out io.Writer) error {
 			return fmt.Errorf("%s: %w", part.name, err)
 		}
 		all += given
-	}
-	if all == 0 {
-		return nil
 	}
 	if err := database.durable(ctx, had, all, standbyPatience); err != nil {
 		return err

@@ -15,12 +15,12 @@ type simulation struct {
 
 	owner   *station
 	others  []*station
-	entry   *station // the part of a decision that one request does after the other
+	entry   *station // the part of a decision that the ledger does for one request at a time
 	servers *station // of the database
-	waiting []func() // for the group that comes next
+	waiting []func() // decisions for the next group
 	writing bool
 
-	count  bool // answers
+	count  bool // answers are counted: the warm-up is over
 	waited []float64
 }
 
@@ -60,7 +60,7 @@ type station struct {
 	queue []func()
 }
 
-// serve has a server of a station work for a time, and goes on then.
+// serve occupies one server of a station for the time that the work takes, and then calls then.
 func (s *simulation) serve(at *station, work float64, then func()) {
 	begin := func() {
 		s.after(work, func() {
@@ -85,7 +85,7 @@ func (s *simulation) serve(at *station, work float64, then func()) {
 // draw returns a time of work with a mean.
 func (s *simulation) draw(mean float64) float64 { return s.random.ExpFloat64() * mean }
 
-// ask has a client at an instance ask, again and again.
+// ask sends the requests of one client to an instance, one after the other.
 func (s *simulation) ask(instance int) {
 	asked := s.now
 	answered := func() {
@@ -110,7 +110,7 @@ func (s *simulation) ask(instance int) {
 	})
 }
 
-// record has a decision go through the ledger, and wait until its group is kept.
+// record takes a decision through the ledger, and calls then when its group has been written.
 func (s *simulation) record(then func()) {
 	s.serve(s.entry, s.draw(s.Serial), func() {
 		s.waiting = append(s.waiting, then)
@@ -118,7 +118,7 @@ func (s *simulation) record(then func()) {
 	})
 }
 
-// write writes a group of all that waits: one at a time.
+// write writes all waiting decisions as one group. Only one group is written at a time.
 func (s *simulation) write() {
 	if s.writing || len(s.waiting) == 0 {
 		return
@@ -136,10 +136,10 @@ func (s *simulation) write() {
 	})
 }
 
-// An outcome is what a simulation gives: decisions a second, and milliseconds.
+// An outcome is the result of a simulation: the rate in decisions per second, and the quantiles of the waiting time in milliseconds.
 type outcome struct{ rate, p50, p99 float64 }
 
-// simulate lets clients ask for a time, after a warm-up of a quarter of it.
+// simulate runs the clients for length, after a warm-up of a quarter of it.
 func simulate(c *costs, instances, clients, cores int, length float64, seed uint64) outcome {
 	s := &simulation{costs: *c, random: rand.New(rand.NewPCG(seed, 1))} //nolint:gosec // a simulation's
 	s.owner, s.entry, s.servers = &station{free: cores}, &station{free: 1}, &station{free: cores}

@@ -12,6 +12,12 @@ var Owners = []Mutant{
 	{"a refusal of the fence is taken for an append", fileLog, "if err != nil || !kept {", "if err != nil || !kept && false {"},
 }
 
+// Replaced are the mutants of an owner that was replaced, which the worlds seldom come to. The tests of that have to find each.
+var Replaced = []Mutant{
+	{"an owner that was replaced while it looked takes the database for one that went back", fileLog,
+		"\tif err := l.move(); err != nil {\n\t\treturn false, err\n\t}\n\treturn false, fmt", "\treturn false, fmt"},
+}
+
 // Passing are the mutants of passing requests on, and of signing for the instance that decides. The tests of that have to find each.
 var Passing = []Mutant{
 	{"claims are left to an instance with other keys", "httpd/call.go", "== s.config.Authority.Signer.Pair()", `!= ""`},

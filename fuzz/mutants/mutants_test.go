@@ -32,6 +32,7 @@ var (
 	approvers    = suite{"runtime/ledger/memory", "--- FAIL: TestConformance/Approv", []string{"-test.run", "^TestConformance$/^Approv"}}
 	simulated    = suite{"fuzz/simulate", "the simulator finds: ", []string{"-test.run", "^TestSimulate$", "-seeds", "1000"}}
 	owning       = suite{"runtime/ledger/postgres", "run it again: make owners", []string{"-test.run", "^TestWorlds$", "-worlds", "1000"}}
+	replacing    = suite{"runtime/ledger/postgres", "--- FAIL: TestReplaced", []string{"-test.run", "^TestReplaced"}}
 	passing      = suite{"httpd", "--- FAIL: TestPass", []string{"-test.run", "^TestPass(able|ed)"}}
 	spelling     = suite{"fuzz/laws", "Falsified after ", []string{"-test.run", "^TestLaws$/one_form|^TestLaws$/spelling_of_a_rule|^TestLaws$/list_around", "-test.failfast"}}
 )
@@ -68,6 +69,9 @@ func TestSimulatedMutants(t *testing.T) { seek(t, simulated, Simulated) }
 
 // TestOwnersMutants does the same with a thousand worlds of instances that take a log from each other.
 func TestOwnersMutants(t *testing.T) { seek(t, owning, Owners) }
+
+// TestReplacedMutants does the same with the tests of owners that were replaced.
+func TestReplacedMutants(t *testing.T) { seek(t, replacing, Replaced) }
 
 // TestPassingMutants does the same with the tests of passing requests on.
 func TestPassingMutants(t *testing.T) { seek(t, passing, Passing) }
@@ -117,7 +121,7 @@ func TestNoMutant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, in := range []suite{differential, attack, model, restoring, approving, approvers, simulated, owning, passing, spelling, seeds, corpus} {
+	for _, in := range []suite{differential, attack, model, restoring, approving, approvers, simulated, owning, replacing, passing, spelling, seeds, corpus} {
 		if output, failed := run(t, absolute, in, nil); failed {
 			t.Errorf("%s fails without any mutant:\n%s", in.folder, tail(output))
 		}

@@ -40,6 +40,7 @@ type instance struct{ id, name, peer string }
 type pulse struct {
 	at    time.Time // by the database's clock
 	owner instance  // of the slot; zero where there is none
+	term  int64     // of the slot
 	held  string    // id of the instance that owned the slot last; "" where none has
 	end   group     // of the slot's log, which is kept for certain
 }
@@ -50,8 +51,9 @@ type database interface {
 	// beat notes that an instance lives.
 	beat(slot int, me instance) (pulse, error)
 	// claim makes an instance the owner of a slot whose owner has not been heard of for a lease, or has the same name, and returns
-	// the slot's new term; 0 where the owner lives, or where after is not nil and the last owner's id is not in it.
-	claim(slot int, me instance, lease time.Duration, after []string) (term int64, err error)
+	// the slot's new term; 0 where the owner lives, where the slot has another term than was heard, or where after is not nil and the last
+	// owner's id is not in it.
+	claim(slot int, me instance, lease time.Duration, after []string, heard int64) (term int64, err error)
 	// again moves the term of a slot that an instance owns, so that nothing under way can be kept any more. It returns 0 where
 	// the instance is not the owner, or the slot's term is below the one given.
 	again(slot int, me instance, term int64) (next int64, err error)

@@ -64,11 +64,6 @@ func (f *life) missing(db database, slot int) error {
 	f.mu.Lock()
 	kept := f.kept
 	f.mu.Unlock()
-	return lacks(db, slot, kept)
-}
-
-// lacks returns an error where a log does not have a group that was kept for certain.
-func lacks(db database, slot int, kept group) error {
 	if kept.last == 0 {
 		return nil
 	}

@@ -91,7 +91,7 @@ func (l *log) wait(after []string, stop <-chan struct{}) error {
 			if blind > 0 {
 				lease = never
 			}
-			if l.term, err = l.db.claim(l.slot, l.me, lease, after); err == nil && l.term > 0 {
+			if l.term, err = l.db.claim(l.slot, l.me, lease, after, heard.term); err == nil && l.term > 0 {
 				return nil
 			}
 		}
@@ -108,7 +108,11 @@ func (l *log) wait(after []string, stop <-chan struct{}) error {
 			waits = true
 			l.waits(heard.owner.name)
 		}
-		pause := l.calls.timers.Alarm(l.lease / beatsPerLease)
+		between := l.lease / beatsPerLease
+		if err == nil && (heard.owner.id == "" || heard.owner.name == l.me.name) {
+			between = min(between, againPause) // the term was moved since it was heard
+		}
+		pause := l.calls.timers.Alarm(between)
 		select {
 		case <-stop:
 			pause.Stop()
@@ -250,30 +254,37 @@ func (l *log) resolve(g group, cause error) error {
 	}
 }
 
-// look moves the term, so that the end of the log is final, and takes the group for kept where that is the end.
+// look moves the term, so that the end of the log is final, and takes the group for kept where that is the end. Where the end is neither
+// this group nor the one before it, the slot may have got another owner since the term was moved: only if it has not, the database went back.
 func (l *log) look(g group) (kept bool, err error) {
-	term, err := l.db.again(l.slot, l.me, l.term)
-	if err != nil {
+	if err := l.move(); err != nil {
 		return false, err
 	}
-	if term == 0 {
-		return false, errTaken
-	}
-	l.term = term
 	end, err := l.db.last(l.slot)
 	switch {
 	case err != nil:
 		return false, err
 	case end.is(g):
 		return true, nil
-	case !end.is(l.at):
-		// The slot may be this instance's again by a claim that arrived long after it was given up, when another one had decided.
-		if err := lacks(l.db, l.slot, l.at); err != nil {
-			return false, err
-		}
-		return false, errTaken
+	case end.is(l.at):
+		return l.db.add(l.slot, l.term, l.at, g)
 	}
-	return l.db.add(l.slot, l.term, l.at, g)
+	if err := l.move(); err != nil {
+		return false, err
+	}
+	return false, fmt.Errorf("%w (it ends with record %d, and %d was confirmed)", errWentBack, end.last, l.at.last)
+}
+
+// move moves the term of the slot, or returns errTaken where it is another instance's.
+func (l *log) move() error {
+	term, err := l.db.again(l.slot, l.me, l.term)
+	if err == nil && term == 0 {
+		err = errTaken
+	}
+	if err == nil {
+		l.term = term
+	}
+	return err
 }
 
 // Mark implements commit.Confirmer.

@@ -213,7 +213,12 @@ func TestDrainDeposed(t *testing.T) {
 	store, url := inDatabase(t)
 	other := same(t, url)
 	if err := store.Drain("/elsewhere", func(commit.Log) error {
-		term, err := other.claim(0, instance{id: "2", name: "b"}, 0, nil)
+		me := instance{id: "2", name: "b"}
+		heard, err := other.beat(0, me)
+		if err != nil {
+			return err
+		}
+		term, err := other.claim(0, me, 0, nil, heard.term)
 		if err == nil && term == 0 {
 			err = errors.New("the log was not taken")
 		}

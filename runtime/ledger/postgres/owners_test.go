@@ -254,3 +254,43 @@ func TestFailover(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestReplacedLooking replaces an owner between the two statements of a look for a group: it says that another instance decides, and not
+// that the database went back.
+func TestReplacedLooking(t *testing.T) {
+	rng := rand.New(rand.NewPCG(uint64(seed.Value(t)), 0)) //nolint:gosec // a test's
+	db := newTwin(1)
+	between := &interrupted{database: db}
+	first := open(t, between, "a", "1", hour)
+	must(t, first.Append(1, sealed(rng, 1, 1)))
+	between.before = func() {
+		second := open(t, db, "a", "2", hour)
+		defer second.Close()
+		must(t, second.Append(2, sealed(rng, 2, 1)))
+	}
+	if err := first.Append(2, sealed(rng, 2, 1)); !errors.Is(err, errTaken) {
+		t.Errorf("it fails with %v", err)
+	}
+	must(t, first.Close())
+}
+
+// interrupted is a database that loses an append, and in which something happens before the log is looked into.
+type interrupted struct {
+	database
+	before func()
+}
+
+func (i *interrupted) add(slot int, term int64, before, g group) (bool, error) {
+	if i.before != nil {
+		return false, errLost
+	}
+	return i.database.add(slot, term, before, g)
+}
+
+func (i *interrupted) last(slot int) (group, error) {
+	if i.before != nil {
+		i.before()
+		i.before = nil
+	}
+	return i.database.last(slot)
+}

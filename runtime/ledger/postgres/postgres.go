@@ -68,15 +68,15 @@ func (p *postgres) query(statement func(context.Context, *pgx.Conn) error) error
 func (p *postgres) beat(slot int, me instance) (heard pulse, err error) {
 	err = p.living.do(func(ctx context.Context, c *pgx.Conn) error {
 		var hash []byte
-		err := c.QueryRow(ctx, sqlBeat, slot, me.id, me.name, me.peer).Scan(&heard.at, &heard.owner.id, &heard.owner.name, &heard.owner.peer, &heard.held, &heard.end.first, &heard.end.last, &hash)
+		err := c.QueryRow(ctx, sqlBeat, slot, me.id, me.name, me.peer).Scan(&heard.at, &heard.owner.id, &heard.owner.name, &heard.owner.peer, &heard.held, &heard.term, &heard.end.first, &heard.end.last, &hash)
 		copy(heard.end.hash[:], hash)
 		return err
 	})
 	return heard, err
 }
 
-func (p *postgres) claim(slot int, me instance, lease time.Duration, after []string) (term int64, err error) {
-	return p.writing.number(sqlClaim, slot, me.id, me.name, lease.Microseconds(), after)
+func (p *postgres) claim(slot int, me instance, lease time.Duration, after []string, heard int64) (term int64, err error) {
+	return p.writing.number(sqlClaim, slot, me.id, me.name, lease.Microseconds(), after, heard)
 }
 
 func (p *postgres) again(slot int, me instance, term int64) (next int64, err error) {

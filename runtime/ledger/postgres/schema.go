@@ -79,11 +79,12 @@ WHERE $7::bigint = 0 OR (SELECT g.last = $7 AND g.hash = $8 FROM bailiff.groups 
 	// sqlBeat writes, so that its commit waits for the standby, and what it has read is kept.
 	sqlBeat = `WITH beat AS (INSERT INTO bailiff.instances (id, name, peer, seen) VALUES ($2, $3, $4, clock_timestamp())
 ON CONFLICT (id) DO UPDATE SET seen = clock_timestamp())
-SELECT clock_timestamp(), COALESCE(s.owner, ''), COALESCE(s.owner_name, ''), COALESCE(i.peer, ''), COALESCE(s.held, ''), COALESCE(g.first, 0), COALESCE(g.last, 0), COALESCE(g.hash, '')
+SELECT clock_timestamp(), COALESCE(s.owner, ''), COALESCE(s.owner_name, ''), COALESCE(i.peer, ''), COALESCE(s.held, ''), s.term, COALESCE(g.first, 0), COALESCE(g.last, 0), COALESCE(g.hash, '')
 FROM bailiff.slots s LEFT JOIN bailiff.instances i ON i.id = s.owner LEFT JOIN LATERAL (SELECT first, last, hash FROM bailiff.groups WHERE slot = s.slot ORDER BY first DESC LIMIT 1) g ON true
 WHERE s.slot = $1`
 
-	sqlClaim = `UPDATE bailiff.slots SET term = term + 1, owner = $2, owner_name = $3, held = $2 WHERE slot = $1 AND ($5::text[] IS NULL OR held = ANY($5)) AND (owner IS NULL OR owner_name = $3
+	// sqlClaim finds the term that was heard before it: one that comes late or twice changes nothing.
+	sqlClaim = `UPDATE bailiff.slots SET term = term + 1, owner = $2, owner_name = $3, held = $2 WHERE slot = $1 AND term = $6 AND ($5::text[] IS NULL OR held = ANY($5)) AND (owner IS NULL OR owner_name = $3
 OR owner NOT IN (SELECT id FROM bailiff.instances WHERE seen > clock_timestamp() - $4::bigint * interval '1 microsecond')) RETURNING term`
 
 	sqlAgain = `UPDATE bailiff.slots SET term = term + 1 WHERE slot = $1 AND owner = $2 AND term >= $3 RETURNING term`

@@ -50,10 +50,14 @@ func TestStatements(t *testing.T) {
 			t.Fatalf("%s: the twin says %s, PostgreSQL %s", step, answers[0], answers[1])
 		}
 	}
-	planted := newTwin(1)
-	planted.noTerm = true
-	if step, _ := differ(rng, []database{planted, connectAgain(t, db)}, 10*steps); step == "" {
-		t.Error("a twin that does not look at the term was not found")
+	for what, plant := range map[string]func(*twin){
+		"an append": func(t *twin) { t.noTerm = true }, "a claim": func(t *twin) { t.noTurn = true },
+	} {
+		planted := newTwin(1)
+		plant(planted)
+		if step, _ := differ(rng, []database{planted, connectAgain(t, db)}, 10*steps); step == "" {
+			t.Errorf("a twin that does not look at the term of %s was not found", what)
+		}
 	}
 }
 
@@ -115,13 +119,13 @@ func (q question) of(db database) (step, answer string, term int64, kept bool) {
 	switch q.kind {
 	case 0:
 		heard, err := db.beat(0, q.me)
-		return "beat", fmt.Sprint(heard.owner, heard.held, heard.end, err), 0, false
+		return "beat", fmt.Sprint(heard.owner, heard.term, heard.held, heard.end, err), 0, false
 	case 1:
 		var after []string
 		if q.from%3 == 0 {
 			after = []string{q.me.id}
 		}
-		n, err := db.claim(0, q.me, q.lease, after)
+		n, err := db.claim(0, q.me, q.lease, after, q.term)
 		return "claim", fmt.Sprint(n, err), n, false
 	case 2:
 		n, err := db.again(0, q.me, q.term)

@@ -19,6 +19,7 @@ type twin struct {
 	slots  map[int]*twinSlot
 	noTerm bool // the fence does not look at the term
 	noLink bool // the fence does not look at the group before
+	noTurn bool // a claim does not look at the term that was heard
 }
 
 type twinSlot struct {
@@ -46,7 +47,7 @@ func (t *twin) with(slot int, f func(*twinSlot)) {
 
 func (t *twin) beat(slot int, me instance) (heard pulse, err error) {
 	t.with(slot, func(s *twinSlot) {
-		heard = pulse{at: t.now(), owner: s.owner, held: s.held}
+		heard = pulse{at: t.now(), owner: s.owner, term: s.term, held: s.held}
 		heard.owner.peer = t.peers[s.owner.id]
 		t.seen[me.id] = heard.at
 		if _, known := t.peers[me.id]; !known {
@@ -59,8 +60,11 @@ func (t *twin) beat(slot int, me instance) (heard pulse, err error) {
 	return heard, nil
 }
 
-func (t *twin) claim(slot int, me instance, lease time.Duration, after []string) (term int64, err error) {
+func (t *twin) claim(slot int, me instance, lease time.Duration, after []string, heard int64) (term int64, err error) {
 	t.with(slot, func(s *twinSlot) {
+		if s.term != heard && !t.noTurn {
+			return
+		}
 		if after != nil && !slices.Contains(after, s.held) {
 			return
 		}
