@@ -100,6 +100,7 @@ func (l *Ledger) resume() error {
 	if err := l.replay(p); err != nil {
 		return errors.Join(err, b.close())
 	}
+	p.state.Keys(func(key ledger.Key) { l.keys.publish(key) }) // after the replay: a key that was revoked since is never seen as it was before
 	l.beginAfter(b)
 	if l.options.MaxGroups > 0 {
 		p.state.SetMaxGroups(l.options.MaxGroups)
@@ -164,7 +165,6 @@ func (l *Ledger) recall(b *base) (*past, error) {
 			return nil, err
 		}
 	}
-	p.state.Keys(func(key ledger.Key) { l.keys.publish(key) })
 	return p, nil
 }
 
@@ -188,7 +188,7 @@ func (l *Ledger) report(format string, args ...any) {
 	}
 }
 
-// replay applies every record of the log that comes after a past, and makes known what they say of keys.
+// replay applies every record of the log that comes after a past.
 func (l *Ledger) replay(p *past) error {
 	head, err := l.log.Head()
 	if err != nil {
@@ -201,12 +201,7 @@ func (l *Ledger) replay(p *past) error {
 		if first <= p.head.LSN { // the snapshot's last group, which is the log's
 			return true
 		}
-		problem = p.replay(&r, first, b, func() {
-			if r.ChangesKey() {
-				key, _ := p.state.Key(r.Key)
-				l.keys.publish(key)
-			}
-		})
+		problem = p.replay(&r, first, b, func() {})
 		torn, size = first == head && errors.Is(problem, errTorn), len(b)
 		return problem == nil
 	})
