@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/runtime/decision"
+	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
@@ -20,13 +21,14 @@ import (
 // certificate.
 type Internal struct {
 	authority *decision.Decider
+	confirm   commit.Confirmer // see Config.Confirm
 	log       *slog.Logger
 	http      *fasthttp.Server
 }
 
-// NewInternal returns the server of an authority's records.
-func NewInternal(a *decision.Decider, log *slog.Logger) *Internal {
-	s := &Internal{authority: a, log: log}
+// NewInternal returns the server of an authority's records. confirm is that of Config.
+func NewInternal(a *decision.Decider, confirm commit.Confirmer, log *slog.Logger) *Internal {
+	s := &Internal{authority: a, confirm: confirm, log: log}
 	s.http = newHTTP(log, guard(log, s.route), Timeouts{})
 	return s
 }
@@ -49,7 +51,11 @@ func (s *Internal) route(ctx *fasthttp.RequestCtx) {
 		writeFailure(ctx, &service.Failure{Code: errcode.NotFound, Message: "there is no such route"})
 		return
 	}
+	seen := begin(s.confirm)
 	record, fault := s.authority.MirrorRecord(ctx, hash)
+	if refused := seen.fault(); refused != nil { // that there is no such key is remembered by who asks
+		fault = refused
+	}
 	if fault != nil {
 		writeFailure(ctx, fault)
 		return

@@ -200,7 +200,7 @@ func TestInternal(t *testing.T) {
 		t.Fatal(err)
 	}
 	hash := hex.EncodeToString(keys[0].Hash[:])
-	server := NewInternal(w.authority("", false), slog.New(slog.DiscardHandler))
+	server := NewInternal(w.authority("", false), nil, slog.New(slog.DiscardHandler))
 	listener := fasthttputil.NewInmemoryListener()
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Shutdown(context.Background()) })

@@ -89,16 +89,32 @@ const taskPolicy = "version: 2.0.0\n\n## tool_calls\nallowed: bash\n\n## executi
 
 // TestEnvironments runs both environments: each has its own keys to sign with, a live key is mirrored to the test
 // environment when it is first used there, with its policy, and from then on neither learns of the other.
+//
+// It makes no difference to them whether their records are in folders or in databases.
 func TestEnvironments(t *testing.T) {
 	t.Parallel()
+	t.Run("folder", func(t *testing.T) {
+		t.Parallel()
+		environments(t, newHosted(t), newHosted(t, "SVC_ENV=test"))
+	})
+	t.Run("store", func(t *testing.T) {
+		t.Parallel()
+		environments(t, newHosted(t).overStore(), newHosted(t, "SVC_ENV=test").overStore())
+	})
+}
+
+func environments(t *testing.T, live, mirror *site) {
+	t.Helper()
 	ours := newCertifier(t)
 	internal := freeAddress(t)
-	live := newHosted(t, "SVC_INTERNAL_LISTEN="+internal)
+	live.env = append(live.env, "SVC_INTERNAL_LISTEN="+internal)
 	live.env = append(live.env, ours.issue(live, "SVC_INTERNAL")...)
 	production := live.start()
-	mirror := newHosted(t, "SVC_ENV=test", "SVC_MIRROR_URL=https://"+internal)
+	production.awaitReady(t, 200)
+	mirror.env = append(mirror.env, "SVC_MIRROR_URL=https://"+internal)
 	mirror.env = append(mirror.env, ours.issue(mirror, "SVC_MIRROR")...)
 	test := mirror.start()
+	test.awaitReady(t, 200)
 
 	mine := newOperator(t)
 	me, unused, gone := production.register(), production.register().APIKey, production.register()

@@ -90,6 +90,22 @@ func (s *site) goneBack(before string, use func(*running)) {
 	}
 }
 
+// overStore has a site's record in a database of its own.
+func (s *site) overStore() *site {
+	s.t.Helper()
+	server := pgtest.Start(s.t)
+	s.env = append(s.env, "SVC_STORE="+server.URL(), "SVC_STORE_SYNC=trust", "SVC_STORE_LEASE=1s", "SVC_KEY_DIR="+s.path("keys"))
+	s.must("store", "init")
+	return s
+}
+
+// instance is the site as another machine of its store has it.
+func (s *site) instance(name string) *site {
+	other := *s
+	other.env = append(slices.Clone(s.env), "SVC_INSTANCE="+name, "SVC_DATA_DIR="+s.path("data-"+name))
+	return &other
+}
+
 // fails runs a command that has to fail, and to say something.
 func (s *site) fails(say string, arguments ...string) {
 	s.t.Helper()

@@ -58,12 +58,35 @@ func (c *telemetry) leave(away bool) {
 
 // TestTelemetry kills a service while its collector is away: every decision that was answered comes to the collector with the
 // trace of its request, in the order of the answers.
+//
+// Over a database another instance continues after each kill.
 func TestTelemetry(t *testing.T) {
 	t.Parallel()
-	c := newTelemetry(t)
+	t.Run("folder", func(t *testing.T) {
+		t.Parallel()
+		telemetered(t, newTelemetry(t), func(s *site) func() *site { return func() *site { return s } })
+	})
+	t.Run("store", func(t *testing.T) {
+		t.Parallel()
+		telemetered(t, newTelemetry(t), func(s *site) func() *site {
+			s.overStore()
+			n := 0
+			return func() *site { n++; return s.instance(string(rune('a' + n%2))) }
+		})
+	})
+}
+
+// telemetered runs services of a site, each after the one before was killed.
+func telemetered(t *testing.T, c *telemetry, machines func(*site) func() *site) {
 	s := newSite(t, taskPolicy, "SVC_OTLP_LOGS="+c.URL+"/v1/logs", "SVC_OTLP_HEADERS=x-team=a%20b,authorization=Bearer%20secret")
-	service := s.start()
+	next := machines(s)
+	start := func() *running {
+		r := next().start()
+		r.awaitReady(t, 200)
+		return r
+	}
 	key := s.apiKey()
+	service := start()
 	var want []string
 	for round := range 3 {
 		for i := range 20 {
@@ -86,7 +109,7 @@ func TestTelemetry(t *testing.T) {
 			}
 		}
 		service.kill()
-		service = s.start()
+		service = start()
 		c.leave(false)
 	}
 	got := func() []string {

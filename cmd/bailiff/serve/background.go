@@ -124,17 +124,15 @@ func (r *service) startExport(ctx context.Context, fault func(error)) error {
 	if address == "" {
 		return nil
 	}
-	path := r.settings.OTLPPath()
-	kept, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	kept, err := r.sentPlace()
+	if err != nil {
 		return fmt.Errorf("up to where events were sent by OTLP can't be read: %w", err)
 	}
 	if u, err := url.Parse(address); err == nil && u.Scheme == "http" && !cmdsettings.Loopback(u.Hostname()) {
 		r.log.Warn("events travel to the OTLP collector without TLS; use https unless the network is private", "host", u.Host)
 	}
 	exporter := otlp.New(otlp.Config{
-		Ledger: r.ledger, URL: address, Headers: http.Header(r.settings.OTLPHeaders), Version: cli.ThisBuild().Version, Kept: string(kept),
-		Keep: func(text string) error { return atomicfile.ReplacePrivate(path, []byte(text)) }, Log: r.log, Metrics: r.metrics,
+		Ledger: r.ledger, URL: address, Headers: http.Header(r.settings.OTLPHeaders), Version: cli.ThisBuild().Version, Kept: kept, Keep: r.keepSentPlace, Log: r.log, Metrics: r.metrics,
 	})
 	r.work.start(ctx, exporter.Run, fault)
 	r.retaining.sent = exporter.Sent
@@ -145,6 +143,29 @@ func (r *service) startExport(ctx context.Context, fault func(error)) error {
 		}
 		return r.clock().Sub(oldest)
 	})
+}
+
+// otlpPlace is what the database has the place of the export under.
+const otlpPlace = "otlp"
+
+// sentPlace returns up to where events were sent by OTLP: where the record is, so that another instance goes on there.
+func (r *service) sentPlace() (string, error) {
+	if r.store != nil {
+		return r.store.Place(otlpPlace)
+	}
+	kept, err := os.ReadFile(r.settings.OTLPPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return string(kept), err
+}
+
+// keepSentPlace keeps what sentPlace returns.
+func (r *service) keepSentPlace(place string) error {
+	if r.store != nil {
+		return r.store.KeepPlace(otlpPlace, place)
+	}
+	return atomicfile.ReplacePrivate(r.settings.OTLPPath(), []byte(place))
 }
 
 // warnOfOutdatedHolds tells of holds that expire because a newer release finds intents by another hash.

@@ -92,7 +92,7 @@ func (r *service) listenBeside(config httpd.Config) error {
 		if err != nil {
 			return fmt.Errorf("SVC_INTERNAL_LISTEN: %w", err)
 		}
-		r.clients = append(r.clients, server{http: httpd.NewInternal(r.decider, r.log), listener: internal})
+		r.clients = append(r.clients, server{http: httpd.NewInternal(r.decider, r.confirm, r.log), listener: internal})
 	}
 	socket, err := listenPrivate(r.settings.AdminSocket())
 	if err != nil {

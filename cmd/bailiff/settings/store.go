@@ -89,9 +89,6 @@ func (s *Settings) fitsStore() error {
 		set  bool
 	}{
 		{"SVC_EVENT_RETENTION", s.EventRetention != 0},
-		{"SVC_OTLP_LOGS", s.OTLPLogs != ""},
-		{"SVC_INTERNAL_LISTEN", s.InternalListen != ""},
-		{"SVC_MIRROR_URL", s.MirrorURL != ""},
 	} {
 		if row.set {
 			faults = append(faults, fmt.Errorf("%s does not work over SVC_STORE yet; unset one of the two (docs/many-machines.md)", row.name))

@@ -5,6 +5,7 @@
 package pgledger
 
 import (
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/reopen"
@@ -205,6 +208,25 @@ func (s *Store) Signer() (string, error) {
 // NoteSigner notes which keys sign, for the instances that start later.
 func (s *Store) NoteSigner(ids string) error {
 	_, err := s.db.copying.exec(`UPDATE bailiff.store SET signer = $1`, ids)
+	return err
+}
+
+// Place returns what KeepPlace kept last under a name, by whichever instance; "" where there was none.
+func (s *Store) Place(name string) (place string, err error) {
+	err = s.db.asking.do(func(ctx context.Context, c *pgx.Conn) error {
+		err := c.QueryRow(ctx, `SELECT place FROM bailiff.places WHERE name = $1`, name).Scan(&place)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return place, err
+}
+
+// KeepPlace keeps how far the record was read by something, for the instance that continues it. An instance that was replaced may put
+// the place back.
+func (s *Store) KeepPlace(name, place string) error {
+	_, err := s.db.copying.exec(`INSERT INTO bailiff.places (name, place) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET place = excluded.place`, name, place)
 	return err
 }
 

@@ -1,7 +1,7 @@
 package pgledger
 
 // level is the version of the tables. A release that needs other tables raises it, and store init brings older ones up to it.
-const level = 2
+const level = 3
 
 // tables are made by Init, each where there is none of the name. A slot is a part of the keys; there is one of them as yet. Times are the
 // database's. The log is in groups alone: snapshots and lists are copies, which are made from it again.
@@ -56,6 +56,10 @@ CREATE TABLE IF NOT EXISTS bailiff.lists (
 	list bytea NOT NULL,
 	PRIMARY KEY (slot, key, stretch)
 );
+CREATE TABLE IF NOT EXISTS bailiff.places (
+	name text PRIMARY KEY,
+	place text NOT NULL
+);
 INSERT INTO bailiff.slots (slot) VALUES (0) ON CONFLICT DO NOTHING;`
 
 // grants are what the role of a service needs. It inserts groups, and neither changes nor removes them. %s is the role.
@@ -66,7 +70,7 @@ GRANT SELECT ON bailiff.store TO %[1]s;
 GRANT UPDATE (signer, moved) ON bailiff.store TO %[1]s;
 GRANT SELECT, UPDATE ON bailiff.slots TO %[1]s;
 GRANT SELECT, INSERT ON bailiff.groups TO %[1]s;
-GRANT SELECT, INSERT, UPDATE, DELETE ON bailiff.instances, bailiff.snapshots, bailiff.marks, bailiff.lists TO %[1]s;`
+GRANT SELECT, INSERT, UPDATE, DELETE ON bailiff.instances, bailiff.snapshots, bailiff.marks, bailiff.lists, bailiff.places TO %[1]s;`
 
 // The statements. Those that change a slot lock its row before they change anything, and so are wholly before a claim or wholly after it. A
 // scalar subquery looks for the group before: an EXISTS is planned as a scan of the whole log.
