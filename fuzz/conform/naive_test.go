@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,10 +47,32 @@ func TestNaive(t *testing.T) {
 	}
 }
 
+// TestBusy runs the kit against a service that twice has no time to compile a policy: it conforms. One that has no time for the first
+// policy ends the run.
+func TestBusy(t *testing.T) {
+	n := &naive{keys: map[string]*naiveKey{}}
+	server := httptest.NewServer(n)
+	defer server.Close()
+	n.url = server.URL
+	config := conform.Config{URL: server.URL, Seed: seed.Value(t), Cases: 50, Levels: []conform.Level{conform.Core}, Workers: 2, Keys: n.key}
+	n.busy.Store(2)
+	report, err := conform.Run(context.Background(), config)
+	must(t, err)
+	if !report.Conforms() || report.RateLimits["SVC_WARRANTY_COMPILE_TIME"] != 2 {
+		t.Errorf("busy twice:\n%s", text(t, report))
+	}
+	config.Workers = 1
+	n.busy.Store(5)
+	if _, err := conform.Run(context.Background(), config); err == nil || !strings.Contains(err.Error(), "the service has no time to compile the policy") {
+		t.Errorf("busy at the beginning: %v", err)
+	}
+}
+
 // A naive is an implementation of the routes that Core needs.
 type naive struct {
 	url   string
-	mutex sync.Mutex // guards the maps; a decision may be outdated when it is remembered
+	busy  atomic.Int64 // deployments until the next one has time; 0: all have
+	mutex sync.Mutex   // guards the maps; a decision may be outdated when it is remembered
 	keys  map[string]*naiveKey
 }
 
@@ -119,6 +142,10 @@ func (n *naive) deploy(w http.ResponseWriter, key *naiveKey, body []byte) {
 		Operator string `json:"operator_public_key"`
 	}
 	_ = json.Unmarshal(body, &request)
+	if n.busy.Add(-1) >= 0 {
+		refuse(w, 400, "ERROR", "SVC_WARRANTY_COMPILE_TIME")
+		return
+	}
 	framed, found := grammar.Split(grammar.NewSource("warranty.md", []byte(request.Text)))
 	public, err := attest.ParseOperatorKey(request.Operator)
 	n.mutex.Lock()

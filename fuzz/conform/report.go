@@ -133,7 +133,7 @@ func (r *Report) Text(w io.Writer) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.RateLimits)) {
-		fmt.Fprintf(&b, "the rate limit %q was met %d times, and waited for\n", name, r.RateLimits[name])
+		fmt.Fprintf(&b, "the limit %q was met %d times, and waited for\n", name, r.RateLimits[name])
 	}
 	for i := range r.Divergences {
 		d := &r.Divergences[i]

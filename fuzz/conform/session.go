@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"bailiff/fuzz/differential"
 	"bailiff/fuzz/gen"
@@ -67,6 +68,7 @@ const (
 	noActivation = "the policy has a resource profile, and there is no trusted shim to consent to it"
 	notAPolicy   = "the generated policy does not compile"
 	hourBorder   = "the clock passed the border of an hour"
+	noTimeForIt  = "the service has no time to compile the policy (SVC_WARRANTY_COMPILE_TIME)"
 	anotherDay   = "it needs another day: windows of days start again, and holds expire"
 )
 
@@ -127,17 +129,10 @@ func (s *session) deployText(ctx context.Context, text string, withProfile bool)
 		if s.keys[who] == "" {
 			continue
 		}
-		request, err := s.kit.deployment(text, hash, withProfile)
+		answer, err := s.deployAs(ctx, who, text, hash, withProfile)
 		if err != nil {
 			return nil, err
 		}
-		step := post("/v1/warranty/deploy", who, s.keys[who], request)
-		s.story = append(s.story, step)
-		answer, err := s.kit.wire.send(ctx, step)
-		if err != nil {
-			return nil, err
-		}
-		s.heard("deploy "+who, nil, answer)
 		m := parse(answer.body)
 		if err := s.kit.refused(answer.status, m, withProfile); err != nil {
 			return nil, err
@@ -151,6 +146,41 @@ func (s *session) deployText(ctx context.Context, text string, withProfile bool)
 	s.subject, s.hash = subject, hash
 	return nil, nil
 }
+
+// deployAs deploys a policy with one of the keys, and again where the service had no time to compile it.
+func (s *session) deployAs(ctx context.Context, who, text, hash string, withProfile bool) (*reply, error) {
+	for range compileTries {
+		request, err := s.kit.deployment(text, hash, withProfile)
+		if err != nil {
+			return nil, err
+		}
+		step := post("/v1/warranty/deploy", who, s.keys[who], request)
+		answer, err := s.kit.wire.send(ctx, step)
+		if err != nil {
+			return nil, err
+		}
+		if answer.status != http.StatusBadRequest || parse(answer.body).text("error_code") != noTime {
+			s.story = append(s.story, step)
+			s.heard("deploy "+who, nil, answer)
+			return answer, nil
+		}
+		s.kit.wire.meet(answer)
+		select {
+		case <-time.After(compilePause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return nil, notRun(noTimeForIt)
+}
+
+// A service refuses a policy that takes too long to compile (specification, policy-text.11). Where its machine has other work, that can
+// happen to any.
+const (
+	noTime       = "SVC_WARRANTY_COMPILE_TIME"
+	compileTries = 5
+	compilePause = time.Second
+)
 
 // unknownKit are the codes by which a service refuses every deployment of a kit that it does not know, and what to do.
 var unknownKit = map[string]string{
