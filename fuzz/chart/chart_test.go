@@ -455,9 +455,6 @@ func TestRefused(t *testing.T) {
 		"an authority without a store":   {with(least, "store", values{"caSecret": "a"}), "at '/store/existingSecret'"},
 		"certificates from two places":   {with(many, "peers", values{"existingSecret": "a", "csi": values{"driver": "b"}}), "at '/peers/existingSecret'"},
 		"a store and production's keys":  {with(many, "internal", secret("a")), "at '/internal/existingSecret'"},
-		"a store and a mirror":           {with(many, "mirror", values{"url": "https://a:1", "existingSecret": "b"}), "at '/mirror/url'"},
-		"a store and retention":          {with(many, "settings", settingsOf("SVC_EVENT_RETENTION", "90d")), "at '/settings/SVC_EVENT_RETENTION'"},
-		"a store and a collector":        {with(many, "settings", settingsOf("SVC_OTLP_LOGS", "http://a:1/v1/logs")), "at '/settings/SVC_OTLP_LOGS'"},
 		"a store out of reach":           {with(many, "networkPolicy", values{}), "networkPolicy.database is empty"},
 		"a store in the open":            {with(many, "settings", settingsOf("SVC_STORE", "postgres://a:b@c/d")), "SVC_STORE"},
 	} {

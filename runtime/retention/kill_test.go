@@ -20,9 +20,10 @@ var kills = flag.Int("kills", 2, "how often a pass is killed at each step")
 
 // The environment of the process that a test starts.
 const (
-	dirVariable  = "BAILIFF_TEST_DIR"
-	atVariable   = "BAILIFF_TEST_AT"
-	killVariable = "BAILIFF_TEST_KILL"
+	dirVariable   = "BAILIFF_TEST_DIR"
+	storeVariable = "BAILIFF_TEST_STORE"
+	atVariable    = "BAILIFF_TEST_AT"
+	killVariable  = "BAILIFF_TEST_KILL"
 )
 
 // TestMain is, in a process that a test has started, a service that decides and drops what is old.
@@ -45,6 +46,7 @@ func run(dir, at, kill string) error {
 	if err != nil {
 		return err
 	}
+	w.store = os.Getenv(storeVariable)
 	if w.at, err = strconv.ParseInt(at, 10, 64); err != nil {
 		return err
 	}
@@ -81,14 +83,14 @@ func run(dir, at, kill string) error {
 
 // TestKills kills a service at every step of dropping old events. The log opens and verifies each time, and every record that was
 // acknowledged is in it or in the exported files.
-func TestKills(t *testing.T) {
-	w, err := newWorld(t.TempDir())
-	must(t, err)
+func TestKills(t *testing.T) { over(t, killed) }
+
+func killed(t *testing.T, w *world) {
 	hit := map[string]int{}
 	dir, at, acknowledged := strings.TrimSuffix(w.ledger, "/ledger"), w.at, uint64(0)
 	start := func(kill string) (said string, err error) {
 		command := exec.Command(os.Args[0])
-		command.Env = append(os.Environ(), dirVariable+"="+dir, atVariable+"="+strconv.FormatInt(at, 10), killVariable+"="+kill)
+		command.Env = append(os.Environ(), dirVariable+"="+dir, storeVariable+"="+w.store, atVariable+"="+strconv.FormatInt(at, 10), killVariable+"="+kill)
 		var out bytes.Buffer
 		command.Stdout, command.Stderr = &out, &out
 		err = command.Run()

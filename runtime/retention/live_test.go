@@ -114,10 +114,24 @@ func policyEpoch(l ledger.Ledger, id ledger.ID) uint64 {
 	return key.Epoch
 }
 
+// over runs a test with a ledger in a folder, and with one in a database.
+func over(t *testing.T, test func(t *testing.T, w *world)) {
+	for _, stored := range []bool{false, true} {
+		t.Run(map[bool]string{false: "folder", true: "store"}[stored], func(t *testing.T) {
+			w, err := newWorld(t.TempDir())
+			must(t, err)
+			if stored {
+				w.overStore(t)
+			}
+			test(t, w)
+		})
+	}
+}
+
 // TestLive drops, twice and across opening again, the records of everything that lives on, and wants all of it to be told as before.
-func TestLive(t *testing.T) {
-	w, err := newWorld(t.TempDir())
-	must(t, err)
+func TestLive(t *testing.T) { over(t, live) }
+
+func live(t *testing.T, w *world) {
 	w.age = 5 * time.Minute // attestations and answers that can be repeated live longer
 	l, err := w.open()
 	must(t, err)
@@ -182,9 +196,9 @@ func (w *world) wantPages(t *testing.T, l *commit.Ledger, begins uint64) {
 }
 
 // TestNothingOld drops nothing where nothing is old, and where records of drops alone are.
-func TestNothingOld(t *testing.T) {
-	w, err := newWorld(t.TempDir())
-	must(t, err)
+func TestNothingOld(t *testing.T) { over(t, nothingOld) }
+
+func nothingOld(t *testing.T, w *world) {
 	l, err := w.open()
 	must(t, err)
 	defer l.Close()

@@ -13,19 +13,25 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"bailiff/fuzz/kit/pgtest"
 	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/attest"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	pebbleledger "bailiff/runtime/ledger/pebble"
+	pgledger "bailiff/runtime/ledger/postgres"
+	"bailiff/runtime/ledger/reopen"
 	"bailiff/runtime/ledger/state"
 	"bailiff/runtime/retention"
+	"bailiff/runtime/system"
 )
 
 // A world is a ledger's folder, the folder of the exported files, the signing keys and the time.
 type world struct {
 	fs        vfs.FS // nil: the disk
 	ledger    string
+	store     string // address of a database that has the ledger in place of the folder; "" for none
 	exports   string
 	signer    *attest.Signer
 	at        int64
@@ -46,7 +52,49 @@ func (w *world) options() pebbleledger.Options {
 	return pebbleledger.Options{FS: w.fs, Random: rand.Reader, SnapshotEvery: w.snapshots, IndexEvery: w.every}
 }
 
-func (w *world) open() (*commit.Ledger, error) { return pebbleledger.Open(w.ledger, w.options()) }
+func (w *world) open() (*commit.Ledger, error) {
+	if w.store == "" {
+		return pebbleledger.Open(w.ledger, w.options())
+	}
+	store, err := w.database()
+	if err != nil {
+		return nil, err
+	}
+	return store.Ledger(commit.Options{Random: rand.Reader, SnapshotEvery: w.snapshots, IndexEvery: w.every}, reopen.Options{Random: rand.Reader})
+}
+
+// overStore has the world's ledger in a database.
+func (w *world) overStore(t *testing.T) {
+	t.Helper()
+	w.store = pgtest.Start(t).URL()
+	store, err := w.database()
+	must(t, err)
+	defer store.Close()
+	_, err = store.Init("", false)
+	must(t, err)
+}
+
+// database returns the world's database.
+func (w *world) database() (*pgledger.Store, error) {
+	return pgledger.NewStore(pgledger.Options{URL: w.store, Name: "a", Lease: time.Minute, Trust: true, Environment: "test", Calls: system.Real(clock.System())})
+}
+
+// chain verifies the log, its snapshot and its index.
+func (w *world) chain() (chain commit.Verified, err error) {
+	if w.store == "" {
+		return pebbleledger.VerifyChain(w.ledger, w.options(), 0)
+	}
+	store, err := w.database()
+	if err != nil {
+		return chain, err
+	}
+	defer store.Close()
+	err = store.Look(func(log commit.Log) error {
+		chain, err = commit.VerifyChain(log, 0)
+		return err
+	})
+	return chain, err
+}
 
 // drop drops the groups that are older than the world's age.
 func (w *world) drop(l ledger.Ledger) ([]ledger.Drop, error) {
@@ -64,7 +112,7 @@ type found struct {
 
 // check verifies the log, its beginning, its snapshot and its index, and that the exported files lead to the beginning from record 1 on.
 func (w *world) check() (f found, err error) {
-	f.chain, err = pebbleledger.VerifyChain(w.ledger, w.options(), 0)
+	f.chain, err = w.chain()
 	if err != nil {
 		return f, err
 	}

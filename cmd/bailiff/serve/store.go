@@ -87,6 +87,11 @@ func (r *service) standBy(hangUps chan os.Signal) error {
 	if err := r.sameSigner(); err != nil {
 		return err
 	}
+	if r.settings.EventRetention != 0 {
+		if err := r.store.Drops(); err != nil {
+			return fmt.Errorf("SVC_EVENT_RETENTION: %w", err)
+		}
+	}
 	if _, err := ReadShims(r.settings); err != nil {
 		return fmt.Errorf("SVC_TRUSTED_SHIMS: %w", err)
 	}

@@ -40,7 +40,7 @@ func TestStoreSettings(t *testing.T) {
 		{"SVC_PEER_LISTEN=127.0.0.1:1", "SVC_STORE is not"},
 		{store + " SVC_INSTANCE=a\tb", "printable ASCII"},
 		{store + " SVC_INSTANCE=" + strings.Repeat("x", 65), "at most 64"},
-		{store + " SVC_EVENT_RETENTION=90d SVC_EVENT_EXPORT=x", "SVC_EVENT_RETENTION does not work over SVC_STORE yet"},
+		{store + " SVC_EVENT_RETENTION=90d SVC_EVENT_EXPORT=x", ""},
 		{store + " SVC_OTLP_LOGS=http://127.0.0.1:1/v1/logs", ""},
 		{store + " SVC_INTERNAL_LISTEN=127.0.0.1:1 SVC_INTERNAL_CERT=a SVC_INTERNAL_KEY=b SVC_INTERNAL_CA=c", ""},
 		{store + " SVC_ENV=test SVC_MIRROR_URL=https://a SVC_MIRROR_CERT=a SVC_MIRROR_KEY=b SVC_MIRROR_CA=c", ""},
@@ -51,7 +51,7 @@ func TestStoreSettings(t *testing.T) {
 func TestSignersOfStore(t *testing.T) {
 	server := pgtest.Start(t)
 	first := storeService(t, server)
-	if _, err := first.store.Init(""); err != nil {
+	if _, err := first.store.Init("", false); err != nil {
 		t.Fatal(err)
 	}
 	var err error

@@ -182,27 +182,6 @@ func schemaOf(path string, value any) object {
 	return object{"type": "string"}
 }
 
-// notOverStore returns the settings that the service refuses beside SVC_STORE, as it finds each of them set by itself.
-func notOverStore(t *testing.T) (names []string) {
-	t.Helper()
-	for _, row := range Table {
-		s := &Settings{Store: "postgres:///"}
-		switch field := reflect.ValueOf(s).Elem().Field(row.field); field.Kind() {
-		case reflect.String:
-			field.SetString("set")
-		case reflect.Int64:
-			field.SetInt(1)
-		}
-		if s.fitsStore() != nil {
-			names = append(names, row.Name)
-		}
-	}
-	if len(names) < 4 {
-		t.Fatalf("beside SVC_STORE only %q are refused", names)
-	}
-	return names
-}
-
 // at makes the schema of a value inside of others, by its path.
 func at(path string, schema any) object {
 	group, rest, inside := strings.Cut(path, ".")
@@ -223,16 +202,7 @@ func combinations(t *testing.T) (conditions []any) {
 	when(at("replicas", object{"minimum": 2}), store, pairs, at("signingKeys.existingSecret", set))
 	when(object{"anyOf": []any{pairs, at("store.caSecret", set)}}, store)
 	when(at("peers.csi", some), at("peers.existingSecret", unset))
-	places := map[string]string{"SVC_INTERNAL_LISTEN": "internal.existingSecret", "SVC_MIRROR_URL": "mirror.url"}
-	var refused []any
-	for _, name := range notOverStore(t) {
-		if place, made := places[name]; made {
-			refused = append(refused, at(place, unset))
-		} else {
-			refused = append(refused, at("settings."+name, false))
-		}
-	}
-	when(store, refused...)
+	when(store, at("internal.existingSecret", unset)) // a Service finds no pod by whether it decides
 	return conditions
 }
 

@@ -158,7 +158,6 @@ func Read(environ []string) (*Settings, error) {
 		s.KeyDir = filepath.Join(s.DataDir, "keys")
 	}
 	return s, errors.Join(
-		s.fitsStore(),
 		s.fitsPeers(),
 		s.localProfiles(),
 		whole([]string{"SVC_SMTP_URL", "SVC_SMTP_FROM"}, string(s.SMTPURL), s.SMTPFrom),

@@ -78,25 +78,6 @@ func (s *Settings) StoreOptions(calls system.Calls) (pgledger.Options, error) {
 	}, err
 }
 
-// fitsStore refuses settings of what does not work over SVC_STORE yet.
-func (s *Settings) fitsStore() error {
-	if s.Store == "" {
-		return nil
-	}
-	var faults []error
-	for _, row := range []struct {
-		name string
-		set  bool
-	}{
-		{"SVC_EVENT_RETENTION", s.EventRetention != 0},
-	} {
-		if row.set {
-			faults = append(faults, fmt.Errorf("%s does not work over SVC_STORE yet; unset one of the two (docs/many-machines.md)", row.name))
-		}
-	}
-	return errors.Join(faults...)
-}
-
 // PeerDomain ends the names in the certificates of the instances of a store: an instance is NAME.ID.bailiff.internal.
 func PeerDomain(store string) string { return "." + store + ".bailiff.internal" }
 

@@ -162,10 +162,6 @@ func (c *importCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pg
 			return err
 		})
 	})
-	switch {
-	case errors.Is(err, commit.ErrBegun):
-		return copied, cli.Fail("the folder's oldest records were dropped by retention, and a database keeps all of them: this record can't be imported (%v)", err)
-	}
 	return copied, err
 }
 

@@ -41,6 +41,18 @@ func isBeginning(b []byte) bool {
 	return len(b) >= len(magicBeginning) && string(b[:len(magicBeginning)]) == magicBeginning
 }
 
+// Begins returns the place after which a log begins whose first group is given: the zero Head where retention has dropped nothing.
+func Begins(group []byte) (ledger.Head, error) {
+	if !isBeginning(group) {
+		return ledger.Head{}, nil
+	}
+	g, err := readBeginning(group)
+	if err != nil {
+		return ledger.Head{}, err
+	}
+	return g.After, nil
+}
+
 // readBeginning reads what seal wrote.
 func readBeginning(b []byte) (*beginning, error) {
 	end := len(b) - sumBytes

@@ -10,9 +10,6 @@ import (
 	"bailiff/runtime/ledger/state"
 )
 
-// ErrBegun says that the oldest groups of a log were dropped by retention, so that it can't be copied to where all are kept.
-var ErrBegun = errors.New("the oldest records were dropped by retention")
-
 // A Copied is what Copy has copied.
 type Copied struct {
 	ledger.Head
@@ -20,34 +17,27 @@ type Copied struct {
 	Bytes        int64
 }
 
-// Copy fills an empty log with the groups of another one, byte for byte, and returns how many they are, and where they end. Every group
+// Copy fills an empty log with the groups of another one, byte for byte, and returns how many they are, and where they end. A log whose oldest groups were dropped is copied with its base. Every group
 // has to follow the one before it, and every record those before. Then the copy is read, and has to come to the same state. It gets a snapshot where it keeps
 // one, so that opening it reads no more than that; random gives the secret of the state in there. A last group whose checksum is wrong was
 // never acknowledged, and is not copied, but where the log is a Confirmer, which keeps a group whole or not at all. told is called with the
 // LSN that was reached.
 func Copy(from, to Log, random io.Reader, told func(lsn uint64)) (copied Copied, err error) {
-	switch b, err := beginningOf(from); {
-	case err != nil:
-		return copied, err
-	case b != nil:
-		return copied, fmt.Errorf("%w: it begins with record %d", ErrBegun, b.After.LSN+1)
-	}
 	last, err := from.Head()
 	if err != nil {
 		return copied, err
 	}
-	filling, err := Restore(to)
+	filling, err := fill(from, to, random)
 	if err != nil {
 		return copied, err
 	}
-	var drawn Ledger
-	if err := drawn.draw(random); err != nil {
-		return copied, err
-	}
-	filling.past.state = state.New(drawn.secret)
 	_, whole := from.(Confirmer)
+	begins := filling.Head().LSN
 	var problem error
-	err = from.Read(1, func(first uint64, group []byte) bool {
+	err = from.Read(begins+1, func(first uint64, group []byte) bool {
+		if first <= begins {
+			return true
+		}
 		problem = filling.Add(group)
 		if first == last && errors.Is(problem, errTorn) && !whole {
 			problem = nil
@@ -72,13 +62,45 @@ func Copy(from, to Log, random io.Reader, told func(lsn uint64)) (copied Copied,
 	return copied, err
 }
 
+// fill begins to fill a log with another one: where retention has dropped groups, with their base.
+func fill(from, to Log, random io.Reader) (*Restoring, error) {
+	filling, err := Restore(to)
+	if err != nil {
+		return nil, err
+	}
+	var drawn Ledger
+	if err := drawn.draw(random); err != nil {
+		return nil, err
+	}
+	filling.past.state = state.New(drawn.secret)
+	b, err := baseOf(from)
+	if b == nil || err != nil {
+		return filling, err
+	}
+	size, err := b.file.Size()
+	if err == nil {
+		_, err = filling.Begin(b.seal(), io.NewSectionReader(b.file, 0, size))
+	}
+	return filling, errors.Join(err, b.close())
+}
+
 // comesTo returns an error where a log does not come to a past.
 func comesTo(log Log, want *past) error {
-	again := &past{state: want.state.Fresh()}
+	b, err := baseOf(log)
+	if err != nil {
+		return fmt.Errorf("the copy: %w", err)
+	}
+	again, err := b.past(func() *past { return &past{state: want.state.Fresh()} })
+	if err = errors.Join(err, b.close()); err != nil {
+		return fmt.Errorf("the copy: %w", err)
+	}
+	begins := again.head.LSN
 	var r state.Record
 	var problem error
-	err := log.Read(1, func(first uint64, group []byte) bool {
-		problem = again.replay(&r, first, group, func() {})
+	err = log.Read(begins+1, func(first uint64, group []byte) bool {
+		if first > begins {
+			problem = again.replay(&r, first, group, func() {})
+		}
 		return problem == nil
 	})
 	switch {

@@ -195,10 +195,14 @@ func (s *sealed) scan(visit func(lsn uint64, data string) error) error {
 	return nil
 }
 
-// LastOf returns the LSN of the last record of a group that was sealed, by its header alone.
+// LastOf returns the LSN of the last record of a group that was sealed, by its header alone. That of a beginning, which retention has put
+// in the place of groups, is the last one that was dropped.
 func LastOf(group []byte) (lsn uint64, err error) {
 	if len(group) < headerBytes+sumBytes {
 		return 0, fmt.Errorf("%w: it has %d bytes", errTorn, len(group))
+	}
+	if isBeginning(group) {
+		return binary.BigEndian.Uint64(group[20:]), nil
 	}
 	return binary.BigEndian.Uint64(group[20:]) + uint64(binary.BigEndian.Uint32(group[28:])) - 1, nil
 }

@@ -23,7 +23,7 @@ func TestConformance(t *testing.T) {
 		connect(t, server.URL())
 	}
 	store := newStore(t, server.URL(), "a", !*full)
-	_, err := store.Init("")
+	_, err := store.Init("", false)
 	must(t, err)
 	open := func(t *testing.T) ledger.Ledger {
 		t.Helper()

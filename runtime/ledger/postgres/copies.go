@@ -21,7 +21,8 @@ const (
 // fence: what an owner writes late that was replaced is of the same log.
 type kept struct {
 	*log
-	db *postgres
+	db   *postgres
+	made int // bases that were saved
 }
 
 var (

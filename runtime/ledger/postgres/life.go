@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"bailiff/runtime/ledger/commit"
 )
 
 // MaxClockOffset is how far the clocks of an instance and of the database may differ: a key's time would otherwise jump when another
@@ -68,10 +70,16 @@ func (f *life) missing(db database, slot int) error {
 		return nil
 	}
 	page, err := db.read(slot, kept.first, 1)
-	if err == nil && (len(page) != 1 || !kept.is(page[0])) {
-		return fmt.Errorf("%w (record %d was confirmed, and is not there)", errWentBack, kept.last)
+	if err != nil || len(page) == 1 && kept.is(page[0]) {
+		return err
 	}
-	return err
+	if len(page) == 1 {
+		begins, err := commit.Begins(page[0].data)
+		if err != nil || begins.LSN > kept.last || begins.LSN == kept.last && begins.Hash == kept.hash {
+			return err // it was dropped since, because of its age
+		}
+	}
+	return fmt.Errorf("%w (record %d was confirmed, and is not there)", errWentBack, kept.last)
 }
 
 // beat says that an instance lives, and compares the clocks. Half of the time that the answer took is not held against them.

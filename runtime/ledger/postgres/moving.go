@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -28,7 +29,7 @@ func (s *Store) Look(use func(commit.Log) error) error {
 		return err
 	}
 	l := &log{life: s.life, db: s.db}
-	return use(looking{l, &kept{l, s.db}})
+	return use(looking{l, &kept{log: l, db: s.db}})
 }
 
 // A looking is a log of which a copy may be made again while it is looked at: a snapshot is replaced as a whole, and the index is not.
@@ -37,7 +38,24 @@ type looking struct {
 	kept *kept
 }
 
-var _ commit.Snapshots = looking{}
+var (
+	_ commit.Snapshots = looking{}
+	_ commit.Dropper   = looking{}
+)
+
+// OpenBase implements commit.Dropper.
+func (l looking) OpenBase(lsn uint64) (commit.Base, error) { return l.kept.OpenBase(lsn) }
+
+// SaveBase implements commit.Dropper.
+func (looking) SaveBase(uint64, func(io.Writer) error, func(ledger.RetentionStep) error) error {
+	return errTaken
+}
+
+// Drop implements commit.Dropper.
+func (looking) Drop(uint64, []byte, func(ledger.RetentionStep) error) error { return errTaken }
+
+// Free implements commit.Dropper.
+func (looking) Free(uint64, func(ledger.RetentionStep) error) error { return errTaken }
 
 // LoadSnapshot implements commit.Snapshots.
 func (l looking) LoadSnapshot() ([]byte, error) { return l.kept.LoadSnapshot() }
@@ -171,7 +189,36 @@ type pouring struct {
 var (
 	_ commit.Log       = (*pouring)(nil)
 	_ commit.Snapshots = (*pouring)(nil)
+	_ commit.Dropper   = (*pouring)(nil)
 )
+
+// imported is the maker of a base that was imported.
+const imported = "import"
+
+// SaveBase implements commit.Dropper. The log begins with what it saves.
+func (p *pouring) SaveBase(lsn uint64, write func(io.Writer) error, _ func(ledger.RetentionStep) error) error {
+	return saveBase(p.ctx, p.tx, baseID{p.slot, lsn, imported}, true, write)
+}
+
+// OpenBase implements commit.Dropper.
+func (p *pouring) OpenBase(lsn uint64) (commit.Base, error) {
+	if err := p.end(); err != nil {
+		return nil, err
+	}
+	return openBase(func(statement func(context.Context, *pgx.Conn) error) error {
+		return statement(p.ctx, p.tx.Conn())
+	}, baseID{p.slot, lsn, imported})
+}
+
+// Drop implements commit.Dropper. There are no groups yet, and no copy is under way, so that the base can be read next.
+func (p *pouring) Drop(lsn uint64, beginning []byte, _ func(ledger.RetentionStep) error) error {
+	p.last = group{first: lsn, last: lsn, hash: sha256.Sum256(beginning)}
+	_, err := p.tx.Exec(p.ctx, `INSERT INTO bailiff.groups (slot, first, last, hash, data) VALUES ($1, $2, $2, $3, $4)`, p.slot, int64(lsn), p.last.hash[:], beginning) //nolint:gosec // LSNs are counted up from 1
+	return err
+}
+
+// Free implements commit.Dropper: there is nothing else.
+func (*pouring) Free(uint64, func(ledger.RetentionStep) error) error { return nil }
 
 // SaveSnapshot implements commit.Snapshots.
 func (p *pouring) SaveSnapshot(snapshot []byte) error {

@@ -131,7 +131,7 @@ func (s *Store) open() (*kept, error) {
 	db.copying.exec(sqlSweep) //nolint:errcheck // the next one does it
 	s.current.Store(l)
 	s.standing.Store(int32(Deciding))
-	return &kept{l, db}, nil
+	return &kept{log: l, db: db}, nil
 }
 
 // check returns why the database can't be used.

@@ -60,16 +60,27 @@ CREATE TABLE IF NOT EXISTS bailiff.places (
 	name text PRIMARY KEY,
 	place text NOT NULL
 );
-INSERT INTO bailiff.slots (slot) VALUES (0) ON CONFLICT DO NOTHING;`
+CREATE TABLE IF NOT EXISTS bailiff.bases (
+	slot int,
+	lsn bigint,
+	maker text,
+	part int,
+	chosen boolean NOT NULL,
+	data bytea NOT NULL,
+	PRIMARY KEY (slot, lsn, maker, part)
+);
+ALTER TABLE bailiff.bases ALTER data SET STORAGE EXTERNAL;
+INSERT INTO bailiff.slots (slot) VALUES (0) ON CONFLICT DO NOTHING;` + functions
 
-// grants are what the role of a service needs. It inserts groups, and neither changes nor removes them. %s is the role.
+// grants are what the role of a service needs. It inserts groups and bases, and neither changes nor removes them. %s is the role.
 const grants = `
 GRANT USAGE ON SCHEMA bailiff TO %[1]s;
 REVOKE ALL ON ALL TABLES IN SCHEMA bailiff FROM %[1]s;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA bailiff FROM %[1]s;
 GRANT SELECT ON bailiff.store TO %[1]s;
 GRANT UPDATE (signer, moved) ON bailiff.store TO %[1]s;
 GRANT SELECT, UPDATE ON bailiff.slots TO %[1]s;
-GRANT SELECT, INSERT ON bailiff.groups TO %[1]s;
+GRANT SELECT, INSERT ON bailiff.groups, bailiff.bases TO %[1]s;
 GRANT SELECT, INSERT, UPDATE, DELETE ON bailiff.instances, bailiff.snapshots, bailiff.marks, bailiff.lists, bailiff.places TO %[1]s;`
 
 // The statements. Those that change a slot lock its row before they change anything, and so are wholly before a claim or wholly after it. A

@@ -35,7 +35,9 @@ func (p *postgres) made() (m made, err error) {
 
 // Init makes the tables that are missing, and gives a role, if one is named, what a service needs of them. It reports whether it made
 // any; tables of another environment or of a newer release are an error.
-func (s *Store) Init(role string) (fresh bool, err error) {
+//
+// With drops the role may drop old groups, as retention does.
+func (s *Store) Init(role string, drops bool) (fresh bool, err error) {
 	before, err := s.db.made()
 	switch {
 	case err != nil:
@@ -55,7 +57,11 @@ func (s *Store) Init(role string) (fresh bool, err error) {
 		if role == "" {
 			return nil
 		}
-		if _, err := t.Exec(ctx, fmt.Sprintf(grants, pgx.Identifier{role}.Sanitize())); err != nil {
+		given := grants
+		if drops {
+			given += dropping
+		}
+		if _, err := t.Exec(ctx, fmt.Sprintf(given, pgx.Identifier{role}.Sanitize())); err != nil {
 			return fmt.Errorf("giving the role %s what it needs (CREATE ROLE makes it): %w", role, err)
 		}
 		return nil

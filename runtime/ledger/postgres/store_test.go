@@ -34,13 +34,13 @@ func TestInit(t *testing.T) {
 	}
 	wants("bailiff store init")
 	for _, want := range []bool{true, false} {
-		if fresh, err := store.Init(""); fresh != want || err != nil {
+		if fresh, err := store.Init("", false); fresh != want || err != nil {
 			t.Errorf("made: %v, want %v: %v", fresh, want, err)
 		}
 	}
 	other := newStore(t, url, "a", true)
 	other.options.Environment = "production"
-	if _, err := other.Init(""); err == nil || !strings.Contains(err.Error(), "of the environment test") {
+	if _, err := other.Init("", false); err == nil || !strings.Contains(err.Error(), "of the environment test") {
 		t.Errorf("tables of another environment: %v", err)
 	}
 	for _, older := range []string{"ALTER TABLE bailiff.store DROP COLUMN id", "ALTER TABLE bailiff.instances DROP COLUMN peer", "UPDATE bailiff.store SET level = 1"} {
@@ -48,7 +48,7 @@ func TestInit(t *testing.T) {
 		must(t, err)
 	}
 	wants("bring them up to it with: bailiff store init")
-	if fresh, err := store.Init(""); fresh || err != nil {
+	if fresh, err := store.Init("", false); fresh || err != nil {
 		t.Errorf("tables of an older release: made %v, %v", fresh, err)
 	}
 	if id, err := store.ID(); len(id) != 36 || err != nil {
@@ -57,7 +57,7 @@ func TestInit(t *testing.T) {
 	_, err = db.copying.exec("UPDATE bailiff.store SET level = 99")
 	must(t, err)
 	wants("start the release that made them")
-	if _, err := store.Init(""); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("this release knows %d", level)) {
+	if _, err := store.Init("", false); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("this release knows %d", level)) {
 		t.Errorf("tables of a newer release: %v", err)
 	}
 }
@@ -70,7 +70,7 @@ func TestRole(t *testing.T) {
 	must(t, err)
 	_, err = admin.copying.exec("CREATE ROLE agent LOGIN")
 	must(t, err)
-	_, err = newStore(t, server.URL(), "a", true).Init("agent")
+	_, err = newStore(t, server.URL(), "a", true).Init("agent", false)
 	must(t, err)
 	url := strings.Replace(server.URL(), "user=postgres", "user=agent", 1)
 	store := newStore(t, url, "a", true)
@@ -86,10 +86,27 @@ func TestRole(t *testing.T) {
 		t.Errorf("the signer is %q: %v", signer, err)
 	}
 	must(t, l.Close())
-	for _, change := range []string{"UPDATE bailiff.groups SET last = 1", "DELETE FROM bailiff.groups", "TRUNCATE bailiff.groups", "UPDATE bailiff.store SET environment = 'x'"} {
-		if _, err := same(t, url).copying.exec(change); err == nil || !strings.Contains(err.Error(), "permission denied") {
-			t.Errorf("%s: %v", change, err)
+	refused := func(changes ...string) {
+		t.Helper()
+		for _, change := range changes {
+			if _, err := same(t, url).copying.exec(change); err == nil || !strings.Contains(err.Error(), "permission denied") {
+				t.Errorf("%s: %v", change, err)
+			}
 		}
+	}
+	direct := []string{"UPDATE bailiff.groups SET last = 1", "DELETE FROM bailiff.groups", "TRUNCATE bailiff.groups", "UPDATE bailiff.store SET environment = 'x'", "DELETE FROM bailiff.bases", "UPDATE bailiff.bases SET chosen = true"}
+	refused(direct...)
+	refused("SELECT bailiff.drop_groups(0, '', '', 1, '', '')", "SELECT bailiff.drop_bases(0, '')")
+	if err := store.Drops(); err == nil || !strings.Contains(err.Error(), "bailiff store init --role ROLE --retention") {
+		t.Errorf("a role that may not drop groups: %v", err)
+	}
+	for _, drops := range []bool{true, false} {
+		_, err = newStore(t, server.URL(), "a", true).Init("agent", drops)
+		must(t, err)
+		if err := store.Drops(); err == nil != drops {
+			t.Errorf("a role that may drop groups (%v): %v", drops, err)
+		}
+		refused(direct...)
 	}
 	if status, err := store.Status(); err != nil || status.Changes || status.Last != 20 || status.Unsafe == "" || status.Bytes == 0 || status.Owner != "" {
 		t.Errorf("%+v, %v", status, err)
@@ -104,7 +121,7 @@ func TestCopies(t *testing.T) {
 	url := pgtest.Shared(t).URL()
 	db := connect(t, url)
 	store := newStore(t, url, "a", true)
-	_, err := store.Init("")
+	_, err := store.Init("", false)
 	must(t, err)
 	log, err := store.open()
 	must(t, err)
@@ -119,7 +136,7 @@ func TestCopies(t *testing.T) {
 		}
 	}
 	must(t, l.Close())
-	reading := &kept{log.log, store.db} // it is closed, and its connections are the store's
+	reading := &kept{log: log.log, db: store.db} // it is closed, and its connections are the store's
 	reading.log.db = store.db
 	covers, err := commit.VerifySnapshot(reading)
 	if must(t, err); covers < 10 {
@@ -158,7 +175,7 @@ func TestCopies(t *testing.T) {
 // TestLargeSnapshot keeps a snapshot of several parts, and replaces it by one of fewer.
 func TestLargeSnapshot(t *testing.T) {
 	db := connect(t, pgtest.Shared(t).URL())
-	k := &kept{open(t, unclosed{db}, "a", "1", hour), db}
+	k := &kept{log: open(t, unclosed{db}, "a", "1", hour), db: db}
 	defer k.Close()
 	random := rand.NewChaCha8([32]byte{1})
 	for _, size := range []int{2*partBytes + 5, partBytes, 3} {
@@ -277,7 +294,7 @@ func TestStatus(t *testing.T) {
 	if _, err := store.Status(); err == nil || !strings.Contains(err.Error(), "bailiff store init") {
 		t.Errorf("without tables: %v", err)
 	}
-	_, err := store.Init("")
+	_, err := store.Init("", false)
 	must(t, err)
 	log, err := store.open()
 	must(t, err)
