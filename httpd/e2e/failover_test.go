@@ -324,7 +324,8 @@ func failOver(t *testing.T, random *mathrand.Rand, passing bool) {
 		clients.Go(func() { f.decides(client, stop) })
 	}
 	f.goesOn()
-	for _, fault := range f.faults(random) {
+	drawn := f.faults(random)
+	for n, fault := range drawn {
 		what := fault()
 		silent := f.goesOn()
 		f.mu.Lock()
@@ -338,6 +339,9 @@ func failOver(t *testing.T, random *mathrand.Rand, passing bool) {
 			owner, other := f.owner()
 			return !owner.isWaiting() && other.isWaiting()
 		})
+		if n < len(drawn)-1 { // the last one leaves no standby
+			f.onStandby(what)
+		}
 	}
 	close(stop)
 	clients.Wait()

@@ -1,0 +1,96 @@
+package e2e
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"maps"
+	"time"
+
+	"bailiff/runtime/clock"
+	"bailiff/runtime/eventjson"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/memory"
+	pgledger "bailiff/runtime/ledger/postgres"
+	"bailiff/runtime/system"
+)
+
+// onStandby freezes the primary, so that it sends nothing more, and reads the standby alone: it has every decision that was told by then.
+func (f *failover) onStandby(after string) {
+	f.t.Helper()
+	thaw := f.primary.Freeze()
+	defer thaw()
+	f.mu.Lock()
+	decisions := maps.Clone(f.told.decisions)
+	f.mu.Unlock()
+	var found []string
+	for deadline := time.Now().Add(failoverLease / 2); ; time.Sleep(10 * time.Millisecond) { // it may have to replay the last ones
+		log, err := f.standbyLog()
+		if err != nil {
+			f.t.Errorf("after %s the standby alone can't be read: %v", after, err)
+			return
+		}
+		f.mu.Lock()
+		by := f.told
+		by.decisions = decisions
+		found = by.problems(log)
+		f.mu.Unlock()
+		if len(found) == 0 || time.Now().After(deadline) {
+			break
+		}
+	}
+	if len(found) > 0 {
+		f.t.Errorf("after %s, by the standby alone: %d problems of %d decisions, such as %s", after, len(found), len(decisions), found[0])
+	}
+}
+
+// standbyLog returns the events that the standby has.
+func (f *failover) standbyLog() (log []logged, err error) {
+	store, err := pgledger.NewStore(pgledger.Options{
+		URL: f.standby.URL(), Name: "reader", Lease: failoverLease, Trust: true, Environment: "production", Calls: system.Real(clock.System()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	groups := memory.NewLog()
+	err = store.Look(func(from commit.Log) error {
+		var kept error
+		read := from.Read(1, func(first uint64, group []byte) bool {
+			kept = groups.Append(first, append([]byte(nil), group...))
+			return kept == nil
+		})
+		return errors.Join(read, kept)
+	})
+	if err != nil {
+		return nil, err
+	}
+	l, err := commit.Open(groups, commit.Options{Random: rand.Reader})
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	for query := (ledger.EventQuery{Limit: 1000, Examine: ledger.MaxEventPage}); ; {
+		page, err := l.Events(context.Background(), query)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Events {
+			text, err := json.Marshal(eventjson.View(&page.Events[i]))
+			var one logged
+			if err == nil {
+				err = json.Unmarshal(text, &one)
+			}
+			if err != nil {
+				return nil, err
+			}
+			log = append(log, one)
+		}
+		if !page.More {
+			return log, nil
+		}
+		query.After = page.Next
+	}
+}
