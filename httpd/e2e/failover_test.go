@@ -453,23 +453,6 @@ func (f *failover) on(i *instance, arguments ...string) (string, error) {
 	return text, nil
 }
 
-// lostPrimary kills the database, and promotes its standby.
-func (f *failover) lostPrimary() string {
-	f.primary.Kill()
-	f.standby.Promote()
-	return "primary killed, standby promoted"
-}
-
-// frozePrimary has the primary hang, promotes its standby, and lets the primary run again, which must not be believed then.
-func (f *failover) frozePrimary() string {
-	thaw := f.primary.Freeze()
-	f.standby.Promote()
-	before := f.answers.Load()
-	f.await("decisions continue while the primary hangs", func() bool { return f.answers.Load() > before+50 })
-	thaw()
-	return "primary frozen, standby promoted, primary back"
-}
-
 // refusesMeanwhile: while an instance waits it is alive, not ready, and decides nothing; commands say where to go.
 func (f *failover) refusesMeanwhile() {
 	f.t.Helper()

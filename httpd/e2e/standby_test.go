@@ -17,6 +17,23 @@ import (
 	"bailiff/runtime/system"
 )
 
+// lostPrimary kills the database, and promotes its standby.
+func (f *failover) lostPrimary() string {
+	f.primary.Kill()
+	f.standby.Promote()
+	return "primary killed, standby promoted"
+}
+
+// frozePrimary has the primary hang, promotes its standby, and lets the primary run again, which must not be believed then.
+func (f *failover) frozePrimary() string {
+	thaw := f.primary.Freeze()
+	f.standby.Promote()
+	before := f.answers.Load()
+	f.await("decisions continue while the primary hangs", func() bool { return f.answers.Load() > before+50 })
+	thaw()
+	return "primary frozen, standby promoted, primary back"
+}
+
 // onStandby freezes the primary, so that it sends nothing more, and reads the standby alone: it has every decision that was told by then.
 func (f *failover) onStandby(after string) {
 	f.t.Helper()
