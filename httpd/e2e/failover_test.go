@@ -10,7 +10,6 @@ import (
 	mathrand "math/rand/v2"
 	"net/http"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -67,8 +66,6 @@ type instance struct {
 	toStore []*wire.Wire // primary and standby
 	toIt    *wire.Wire   // from other instances; nil where they pass nothing on
 }
-
-var listens = regexp.MustCompile(`(?:msg=serving|msg="waiting: another instance decides") .*address=(\S+)`)
 
 func newFailover(t *testing.T, passing bool, names ...string) *failover {
 	t.Helper()

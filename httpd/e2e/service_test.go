@@ -50,6 +50,14 @@ func build(m *testing.M) int {
 	return m.Run()
 }
 
+// program is that of the site.
+func (s *site) program() string {
+	if s.release != "" {
+		return s.release
+	}
+	return program(s.t)
+}
+
 // program returns the path of the command. What it is built from the results of tests depend on.
 func program(t *testing.T) string {
 	t.Helper()
@@ -63,6 +71,8 @@ type site struct {
 	dir   string
 	env   []string
 	files int // that the service may open; 0: as many as the test
+
+	release string // path of another release's command; "" for this one
 }
 
 // newSite makes a site with a policy, and settings of NAME=value.
@@ -108,7 +118,7 @@ func (s *site) must(arguments ...string) string {
 // run runs a subcommand.
 func (s *site) run(arguments ...string) (stdout, stderr string, code int) {
 	s.t.Helper()
-	command := exec.Command(program(s.t), arguments...)
+	command := exec.Command(s.program(), arguments...)
 	command.Env = s.env
 	command.Dir = s.dir
 	var out, errors bytes.Buffer
@@ -143,7 +153,8 @@ type running struct {
 	exited  chan error
 }
 
-var serving = regexp.MustCompile(`msg=serving .*address=(\S+)`)
+// listens says where a service takes requests, of which one that waits for another instance answers none.
+var listens = regexp.MustCompile(`(?:msg=serving|msg="waiting: another instance decides") .*address=(\S+)`)
 
 // start starts the service and waits until it serves. It is killed when the test ends.
 func (s *site) start() *running { return s.launch("serve") }
@@ -153,9 +164,9 @@ func (s *site) quickstart() *running { return s.launch("quickstart") }
 
 func (s *site) launch(subcommand string, flags ...string) *running {
 	s.t.Helper()
-	command := exec.Command(program(s.t), append([]string{subcommand}, flags...)...)
+	command := exec.Command(s.program(), append([]string{subcommand}, flags...)...)
 	if s.files > 0 {
-		command = exec.Command("sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$1"`, s.files), program(s.t), subcommand)
+		command = exec.Command("sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$1"`, s.files), s.program(), subcommand)
 	}
 	command.Env, command.Dir = s.env, s.dir
 	var printed lockedBuffer
@@ -213,7 +224,7 @@ func (r *running) watch(log io.Reader, address chan<- string) {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		fmt.Fprintln(r.log, lines.Text())
-		if found := serving.FindStringSubmatch(lines.Text()); found != nil {
+		if found := listens.FindStringSubmatch(lines.Text()); found != nil {
 			address <- found[1]
 		}
 	}

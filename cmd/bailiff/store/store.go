@@ -18,6 +18,7 @@ type Commands struct {
 		Init   initCommand   `cmd:"" help:"Make the tables that instances need."`
 		Status statusCommand `cmd:"" help:"Say which instance decides, and which ones wait."`
 		Import importCommand `cmd:"" help:"Copy the record of a data folder into the database."`
+		Level  levelCommand  `cmd:"" help:"Say or raise the level of the store, after an update of all instances."`
 		Export exportCommand `cmd:"" help:"Copy the record from the database into a data folder."`
 	} `cmd:"" help:"Prepare and look at the PostgreSQL database that several instances share."`
 }
@@ -79,6 +80,7 @@ type statusView struct {
 	ID          string         `json:"id"`
 	Environment string         `json:"environment"`
 	Level       int            `json:"level"`
+	Tables      int            `json:"tables"`
 	Owner       string         `json:"owner"`
 	Term        int64          `json:"term"`
 	HeardMS     int64          `json:"owner_heard_ms"`
@@ -94,6 +96,7 @@ type statusView struct {
 type instanceView struct {
 	Name    string `json:"name"`
 	Peer    string `json:"peer,omitempty"`
+	Reads   int    `json:"reads"`
 	HeardMS int64  `json:"heard_ms"`
 }
 
@@ -123,11 +126,11 @@ func decides(status *pgledger.Status, lease time.Duration) bool {
 
 func view(status *pgledger.Status) statusView {
 	v := statusView{
-		Server: status.Server, ID: status.ID, Environment: status.Environment, Level: status.Level, Owner: status.Owner, Term: status.Term, HeardMS: status.Heard.Milliseconds(),
+		Server: status.Server, ID: status.ID, Environment: status.Environment, Level: status.Writes, Tables: status.Level, Owner: status.Owner, Term: status.Term, HeardMS: status.Heard.Milliseconds(),
 		Last: status.Last, Bytes: status.Bytes, Moved: status.Moved, OffsetMS: status.Offset.Milliseconds(), Unsafe: status.Unsafe, MayChange: status.Changes, Instances: []instanceView{},
 	}
 	for _, one := range status.Instances {
-		v.Instances = append(v.Instances, instanceView{one.Name, one.Peer, one.Heard.Milliseconds()})
+		v.Instances = append(v.Instances, instanceView{one.Name, one.Peer, one.Reads, one.Heard.Milliseconds()})
 	}
 	return v
 }

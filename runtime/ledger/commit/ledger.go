@@ -84,6 +84,7 @@ type Ledger struct {
 	spare     []byte        // memory of a group that was written
 	failure   error         // why the ledger refuses until the log is opened again; nil while it works
 	failed    chan struct{} // closed with the failure
+	level     int           // the highest number of a form that is written; 0: any that this release knows
 	closed    bool
 
 	closing  sync.Once
@@ -160,8 +161,14 @@ func (l *Ledger) refusal() error {
 // open returns the group that takes records.
 func (l *Ledger) open() *group { return l.groups[len(l.groups)-1] }
 
-// append adds l.record to the open group and applies it.
+// append adds l.record to the open group and applies it. A record that an older release could not read is refused, and nothing is changed.
 func (l *Ledger) append() (lsn uint64, err error) {
+	if l.level != 0 {
+		if number := l.record.Fits(l.level); number > l.level {
+			return 0, fmt.Errorf("%w: a record of the form %d is not written as long as the level of the store is %d; when all instances are of this release, raise it: bailiff store level %d",
+				ledger.ErrUnavailable, number, l.level, state.Latest())
+		}
+	}
 	g, lsn := l.open(), l.next
 	if err := l.state.Apply(lsn, &l.record); err != nil {
 		l.failLocked(fmt.Errorf("a record cannot be applied: %w", err))

@@ -20,6 +20,12 @@ type Log interface {
 	Head() (uint64, error)
 }
 
+// A Leveled is a Log that older releases may have to read, too.
+type Leveled interface {
+	// Level returns the highest number of a form that records may have.
+	Level() int
+}
+
 // A Confirmer is a Log that another process may take over, so that its state may be an old one. An answer to a client without a
 // group that was kept meanwhile is to be confirmed before it is told.
 type Confirmer interface {

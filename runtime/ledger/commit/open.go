@@ -135,6 +135,7 @@ func (l *Ledger) begin(p *past, snapshot uint64) {
 	l.noteOperators()
 	l.groups, l.spare = []*group{newGroup(l.next, nil)}, nil
 	l.failure, l.failed, l.done = nil, make(chan struct{}), make(chan struct{})
+	l.level = levelOf(log)
 	if l.snapshots = newSnapshotter(log, l.options.SnapshotEvery, snapshot); l.snapshots != nil {
 		l.snapshots.grown(l.head.LSN)
 		snapshots := l.snapshots
@@ -152,6 +153,14 @@ func (l *Ledger) begin(p *past, snapshot uint64) {
 	done := l.done
 	l.options.Go(func() { l.commitAll(done) })
 	l.signal()
+}
+
+// levelOf returns the highest number of a form that records of a log may have, 0 where it may be any.
+func levelOf(log Log) int {
+	if leveled, ok := log.(Leveled); ok && leveled.Level() < state.Latest() {
+		return leveled.Level()
+	}
+	return 0
 }
 
 // recall returns the past of the log's snapshot, or where there is none that can be used, that of its beginning.

@@ -21,11 +21,16 @@ const (
 // fence: what an owner writes late that was replaced is of the same log.
 type kept struct {
 	*log
-	db   *postgres
-	made int // bases that were saved
+	db     *postgres
+	writes int // the level of the store
+	made   int // bases that were saved
 }
 
+// Level implements commit.Leveled.
+func (k *kept) Level() int { return k.writes }
+
 var (
+	_ commit.Leveled   = (*kept)(nil)
 	_ commit.Snapshots = (*kept)(nil)
 	_ commit.Indexes   = (*kept)(nil)
 )

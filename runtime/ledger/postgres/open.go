@@ -18,6 +18,7 @@ import (
 
 	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/reopen"
+	"bailiff/runtime/ledger/state"
 	"bailiff/runtime/system"
 )
 
@@ -112,7 +113,10 @@ func (s *Store) Ledger(options commit.Options, again reopen.Options) (*commit.Le
 // open waits until no other instance owns the log, and takes it. Its Close hands it over at once.
 func (s *Store) open() (*kept, error) {
 	s.db.asking.close() // it may be to a primary that hangs
-	if err := errors.Join(s.check(), s.stays()); err != nil {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if _, err := s.readable(); err != nil {
 		return nil, err
 	}
 	var id [16]byte
@@ -125,13 +129,14 @@ func (s *Store) open() (*kept, error) {
 		db.close()
 		return nil, err
 	}
-	if err := s.stays(); err != nil { // it may have been exported while this instance waited
+	made, err := s.readable() // it may have been exported while this instance waited, or its level raised
+	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	db.copying.exec(sqlSweep) //nolint:errcheck // the next one does it
 	s.current.Store(l)
 	s.standing.Store(int32(Deciding))
-	return &kept{log: l, db: db}, nil
+	return &kept{log: l, db: db, writes: made.writes}, nil
 }
 
 // check returns why the database can't be used.
@@ -142,10 +147,10 @@ func (s *Store) check() error {
 		return fmt.Errorf("ledger: asking the database: %w", err)
 	case made.level == 0:
 		return errors.New("ledger: the database has no tables; make them with: bailiff store init")
-	case made.level < level:
-		return fmt.Errorf("ledger: the tables are of the level %d, and this release needs %d; bring them up to it with: bailiff store init", made.level, level)
-	case made.level > level:
-		return fmt.Errorf("ledger: the tables are of the level %d, and this release knows %d; start the release that made them", made.level, level)
+	case made.level < tablesLevel:
+		return fmt.Errorf("ledger: the tables are of the level %d, and this release needs %d; bring them up to it with: bailiff store init", made.level, tablesLevel)
+	case made.writes > state.Latest():
+		return newer(made.writes)
 	case made.environment != s.options.Environment:
 		return fmt.Errorf("ledger: the database is of the environment %s, and SVC_ENV is %s; each environment needs a database of its own", made.environment, s.options.Environment)
 	}
@@ -155,13 +160,22 @@ func (s *Store) check() error {
 	return s.db.replicated()
 }
 
-// stays returns an error where the record was exported from the database.
-func (s *Store) stays() error {
+// readable returns what the database says of itself, and an error where the record was exported from it, or is of a newer release.
+func (s *Store) readable() (made, error) {
 	made, err := s.db.made()
-	if err == nil && made.moved != "" {
+	switch {
+	case err != nil:
+	case made.moved != "":
 		err = fmt.Errorf("%w %s, and continues there; import it into another database, or, if no service has run on it there, run: bailiff store export --undo", errMoved, made.moved)
+	case made.writes > state.Latest():
+		err = newer(made.writes)
 	}
-	return err
+	return made, err
+}
+
+// newer is the error of a store whose records this release may not be able to read.
+func newer(writes int) error {
+	return fmt.Errorf("ledger: the level of the store is %d, and this release reads records up to %d; start a release that reads them", writes, state.Latest())
 }
 
 // errMoved says that the record was exported from the database.

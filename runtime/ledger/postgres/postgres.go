@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"bailiff/runtime/ledger/state"
 )
 
 const (
@@ -68,7 +70,7 @@ func (p *postgres) query(statement func(context.Context, *pgx.Conn) error) error
 func (p *postgres) beat(slot int, me instance) (heard pulse, err error) {
 	err = p.living.do(func(ctx context.Context, c *pgx.Conn) error {
 		var hash []byte
-		err := c.QueryRow(ctx, sqlBeat, slot, me.id, me.name, me.peer).Scan(&heard.at, &heard.owner.id, &heard.owner.name, &heard.owner.peer, &heard.held, &heard.term, &heard.end.first, &heard.end.last, &hash)
+		err := c.QueryRow(ctx, sqlBeat, slot, me.id, me.name, me.peer, state.Latest()).Scan(&heard.at, &heard.owner.id, &heard.owner.name, &heard.owner.peer, &heard.held, &heard.term, &heard.end.first, &heard.end.last, &hash)
 		copy(heard.end.hash[:], hash)
 		return err
 	})

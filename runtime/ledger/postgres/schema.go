@@ -1,7 +1,8 @@
 package pgledger
 
-// level is the version of the tables. A release that needs other tables raises it, and store init brings older ones up to it.
-const level = 3
+// tablesLevel is the version of the tables. A release that needs more raises it, and store init brings older ones up to it. Nothing is taken
+// from tables, so that the release before works on over newer ones.
+const tablesLevel = 3
 
 // tables are made by Init, each where there is none of the name. A slot is a part of the keys; there is one of them as yet. Times are the
 // database's. The log is in groups alone: snapshots and lists are copies, which are made from it again.
@@ -16,12 +17,14 @@ CREATE TABLE IF NOT EXISTS bailiff.store (
 );
 ALTER TABLE bailiff.store ADD COLUMN IF NOT EXISTS id text NOT NULL DEFAULT gen_random_uuid();
 ALTER TABLE bailiff.store ADD COLUMN IF NOT EXISTS moved text NOT NULL DEFAULT '';
+ALTER TABLE bailiff.store ADD COLUMN IF NOT EXISTS writes int NOT NULL DEFAULT 0;
 CREATE TABLE IF NOT EXISTS bailiff.instances (
 	id text PRIMARY KEY,
 	name text NOT NULL,
 	seen timestamptz NOT NULL
 ) WITH (fillfactor = 20);
 ALTER TABLE bailiff.instances ADD COLUMN IF NOT EXISTS peer text NOT NULL DEFAULT '';
+ALTER TABLE bailiff.instances ADD COLUMN IF NOT EXISTS reads int NOT NULL DEFAULT 0;
 CREATE TABLE IF NOT EXISTS bailiff.slots (
 	slot int PRIMARY KEY,
 	term bigint NOT NULL DEFAULT 0,
@@ -92,7 +95,7 @@ const (
 WHERE $7::bigint = 0 OR (SELECT g.last = $7 AND g.hash = $8 FROM bailiff.groups g WHERE g.slot = $1 AND g.first = $9)`
 
 	// sqlBeat writes, so that its commit waits for the standby, and what it has read is kept.
-	sqlBeat = `WITH beat AS (INSERT INTO bailiff.instances (id, name, peer, seen) VALUES ($2, $3, $4, clock_timestamp())
+	sqlBeat = `WITH beat AS (INSERT INTO bailiff.instances (id, name, peer, reads, seen) VALUES ($2, $3, $4, $5, clock_timestamp())
 ON CONFLICT (id) DO UPDATE SET seen = clock_timestamp())
 SELECT clock_timestamp(), COALESCE(s.owner, ''), COALESCE(s.owner_name, ''), COALESCE(i.peer, ''), COALESCE(s.held, ''), s.term, COALESCE(g.first, 0), COALESCE(g.last, 0), COALESCE(g.hash, '')
 FROM bailiff.slots s LEFT JOIN bailiff.instances i ON i.id = s.owner LEFT JOIN LATERAL (SELECT first, last, hash FROM bailiff.groups WHERE slot = s.slot ORDER BY first DESC LIMIT 1) g ON true

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"bailiff/runtime/ledger/state"
 )
 
 // A made is the row of the store's own table; its level is 0 where there are no tables.
@@ -16,6 +18,7 @@ type made struct {
 	signer      string
 	id          string
 	moved       string // where the record was exported to; "" where it was not
+	writes      int    // the highest number of a form that records may have
 }
 
 func (p *postgres) made() (m made, err error) {
@@ -24,7 +27,8 @@ func (p *postgres) made() (m made, err error) {
 		if err := c.QueryRow(ctx, `SELECT to_regclass('bailiff.store') IS NOT NULL`).Scan(&there); err != nil || !there {
 			return err
 		}
-		err := c.QueryRow(ctx, `SELECT level, environment, signer, COALESCE(to_jsonb(s)->>'id', ''), COALESCE(to_jsonb(s)->>'moved', '') FROM bailiff.store s`).Scan(&m.level, &m.environment, &m.signer, &m.id, &m.moved)
+		err := c.QueryRow(ctx, `SELECT level, environment, signer, COALESCE(to_jsonb(s)->>'id', ''), COALESCE(to_jsonb(s)->>'moved', ''), COALESCE((to_jsonb(s)->>'writes')::int, 0) FROM bailiff.store s`).
+			Scan(&m.level, &m.environment, &m.signer, &m.id, &m.moved, &m.writes)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
@@ -42,8 +46,8 @@ func (s *Store) Init(role string, drops bool) (fresh bool, err error) {
 	switch {
 	case err != nil:
 		return false, fmt.Errorf("ledger: asking the database: %w", err)
-	case before.level > level:
-		return false, s.check()
+	case before.level > tablesLevel:
+		return false, fmt.Errorf("ledger: the tables are of the level %d, and this release makes %d; they are newer, and stay", before.level, tablesLevel)
 	case before.level != 0 && before.environment != s.options.Environment:
 		return false, s.check()
 	}
@@ -51,7 +55,7 @@ func (s *Store) Init(role string, drops bool) (fresh bool, err error) {
 		if _, err := t.Exec(ctx, tables); err != nil {
 			return fmt.Errorf("making the tables: %w", err)
 		}
-		if _, err := t.Exec(ctx, `INSERT INTO bailiff.store (level, slots, environment) VALUES ($1, 1, $2) ON CONFLICT (one) DO UPDATE SET level = $1`, level, s.options.Environment); err != nil {
+		if _, err := t.Exec(ctx, sqlInit, tablesLevel, s.options.Environment, state.Latest()); err != nil {
 			return fmt.Errorf("making the tables: %w", err)
 		}
 		if role == "" {
@@ -72,12 +76,17 @@ func (s *Store) Init(role string, drops bool) (fresh bool, err error) {
 	return before.level == 0, nil
 }
 
+// sqlInit notes the level of the tables. A new store is written as this release does, and one that is there as it was.
+const sqlInit = `INSERT INTO bailiff.store AS s (level, slots, environment, writes) VALUES ($1, 1, $2, $3)
+ON CONFLICT (one) DO UPDATE SET level = $1, writes = CASE s.writes WHEN 0 THEN $3 ELSE s.writes END`
+
 // A Status is what there is to know of a database.
 type Status struct {
 	Server      string // version
 	ID          string // of the store
 	Environment string
-	Level       int
+	Level       int // of the tables
+	Writes      int // the level of the store: the highest number of a form that records may have
 
 	Owner string        // name of the instance that decides; "" for none
 	Term  int64         // how often the log was taken, and looked into
@@ -97,6 +106,7 @@ type Status struct {
 type InstanceStatus struct {
 	Name  string
 	Peer  string        // where it takes requests from others; "" where it takes none
+	Reads int           // the highest number of a form of records that it reads
 	Heard time.Duration // since then
 }
 
@@ -106,10 +116,10 @@ func (s *Store) Status() (status Status, err error) {
 	switch {
 	case err != nil:
 		return status, fmt.Errorf("ledger: asking the database: %w", err)
-	case made.level != level || made.environment != s.options.Environment:
+	case made.level < tablesLevel || made.environment != s.options.Environment:
 		return status, s.check()
 	}
-	status.Moved = made.moved
+	status.Moved, status.Writes = made.moved, made.writes
 	err = s.db.query(func(ctx context.Context, c *pgx.Conn) error {
 		asked := s.options.Calls.Clock()
 		var now time.Time
@@ -119,13 +129,13 @@ func (s *Store) Status() (status Status, err error) {
 		}
 		status.Offset = now.Sub(asked.Add(s.options.Calls.Clock().Sub(asked) / 2))
 		status.Heard = seconds(heard)
-		rows, err := c.Query(ctx, `SELECT name, peer, extract(epoch FROM clock_timestamp() - seen)::float8 FROM bailiff.instances WHERE seen > clock_timestamp() - interval '1 day' ORDER BY name, seen DESC`)
+		rows, err := c.Query(ctx, `SELECT name, peer, reads, extract(epoch FROM clock_timestamp() - seen)::float8 FROM bailiff.instances WHERE seen > clock_timestamp() - interval '1 day' ORDER BY name, seen DESC`)
 		if err != nil {
 			return err
 		}
 		status.Instances, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (i InstanceStatus, err error) {
 			var heard float64
-			err = row.Scan(&i.Name, &i.Peer, &heard)
+			err = row.Scan(&i.Name, &i.Peer, &i.Reads, &heard)
 			i.Heard = seconds(heard)
 			return i, err
 		})

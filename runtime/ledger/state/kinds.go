@@ -35,6 +35,7 @@ type form struct {
 	number byte               // on disk: never changes its meaning
 	about  string             // what distinguishes it, for the documentation
 	needs  func(*Record) bool // whether a record cannot be written in an earlier form; nil for the first
+	spare  func(*Record)      // takes out of a record what needs the form, where that can be done without; nil: it can't
 	fields []*field
 }
 
@@ -55,7 +56,7 @@ var kinds = [256]kind{
 			{number: 22, about: "with a replay", needs: replayed, fields: []*field{decision, advances, holdEffect, monthUsage, outbox, replayOf}},
 			{number: 25, about: "with a subject", needs: hasSubject, fields: []*field{decision, about, advances, holdEffect, monthUsage, outbox, maybeReplay}},
 			{
-				number: 51, about: "with the amount of a hold as it was sent", needs: amountSent,
+				number: 51, about: "with the amount of a hold as it was sent", needs: amountSent, spare: func(r *Record) { r.Hold.AmountSent = "" },
 				fields: []*field{decision, maybeAbout, advances, holdEffect, sentAmount, monthUsage, outbox, maybeReplay},
 			},
 		},
@@ -238,6 +239,26 @@ func (r *Record) form() *form {
 		}
 	}
 	return &forms[0]
+}
+
+// Fits brings r into a form of a number up to most, where r can do without what needs a higher one. It returns the number that r has then.
+func (r *Record) Fits(most int) (number int) {
+	for f := r.form(); ; f = r.form() {
+		if int(f.number) <= most || f.spare == nil {
+			return int(f.number)
+		}
+		f.spare(r)
+	}
+}
+
+// Latest returns the highest number of a form that this release reads. Forms are numbered as they come.
+func Latest() int {
+	for n := len(numbers) - 1; n > 0; n-- {
+		if numbers[n].form != nil {
+			return n
+		}
+	}
+	return 0
 }
 
 // topic returns what r is to webhooks, 0 where it is nothing.
