@@ -113,7 +113,7 @@ func (in *Intent) members(object int32, place slot.Place, names *nameIndex, at *
 		f := names.find(n.name)
 		if f == slot.NoField {
 			meant, advice := hint(n.name, place)
-			in.fault(meant, invalid(prefix(place)+n.name, "is not a field of a request; "+advice))
+			in.fault(meant, invalid(prefix(place)+shown(n.name), "is not a field of a request; "+advice))
 			continue
 		}
 		if problem := in.checkType(i, f.Row().Type); problem != "" {
@@ -122,6 +122,14 @@ func (in *Intent) members(object int32, place slot.Place, names *nameIndex, at *
 		}
 		at[f] = i
 	}
+}
+
+// shown is a member's name in a message: an empty one would not be seen.
+func shown(name string) string {
+	if name == "" {
+		return `""`
+	}
+	return name
 }
 
 // checkType describes the fault of the type of a field's value, or returns "".

@@ -55,6 +55,7 @@ func TestAllFaults(t *testing.T) {
 		want []string
 	}{
 		{`{}`, []string{"framework", "agentId", "intent.action", "txCommit"}},
+		{`{"":1,"framework":"x","agentId":"a","txCommit":"` + strings.Repeat("0", 64) + `","intent":{"":2,"action":"bash","command":"ls"}}`, []string{`""`, `intent.""`}},
 		{`{"framework":"X Y","agentID":"a","txCommit":"0x1","chainId":2,"note":1,"intent":{"Action":"a","amount":5,"to":[1]}}`,
 			[]string{"agentID", "note", "intent.Action", "intent.amount", "intent.to", "framework", "txCommit", "chainId"}},
 		{`{"framework":"x","agentId":"a","txCommit":1,"intent":{"action":"http","method":"get","host":"h"}}`,
