@@ -12,43 +12,49 @@ import (
 	"bailiff/fuzz/kit/testbin"
 )
 
-// releaseBefore builds this release without its latest form of records, as a release before it had been.
-func (s *site) releaseBefore() string {
+// builtWith builds the command with another text of one of its files.
+func (s *site) builtWith(file string, edit func(text string) string) (command string) {
 	s.t.Helper()
+	if os.Getenv("BAILIFF_MIXED") == "" {
+		s.t.Skip("it builds another command; make failover sets BAILIFF_MIXED")
+	}
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	kinds := filepath.Join(root, "runtime/ledger/state/kinds.go")
-	text, err := os.ReadFile(kinds)
+	file = filepath.Join(root, file)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	before, rest, found := strings.Cut(string(text), "\t\t\t{\n\t\t\t\tnumber: 51,")
-	_, after, whole := strings.Cut(rest, "\t\t\t},\n")
-	if !found || !whole {
-		s.t.Fatal("the form 51 is not in its place")
+	edited := edit(string(text))
+	if edited == string(text) {
+		s.t.Fatalf("%s is not as it was", file)
 	}
-	s.write("kinds.go", before+after)
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {kinds: s.path("kinds.go")}})
+	s.write("edited.go", edited)
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {file: s.path("edited.go")}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.write("overlay.json", string(overlay))
-	if err := testbin.Command(s.path("before"), "-overlay", s.path("overlay.json")); err != nil {
+	if err := testbin.Command(s.path("built"), "-overlay", s.path("overlay.json")); err != nil {
 		s.t.Fatal(err)
 	}
-	return s.path("before")
+	return s.path("built")
+}
+
+// withoutLatest takes the latest form of records out, as a release before this one had none.
+func withoutLatest(text string) string {
+	before, rest, _ := strings.Cut(text, "\t\t\t{\n\t\t\t\tnumber: 51,")
+	_, after, _ := strings.Cut(rest, "\t\t\t},\n")
+	return before + after
 }
 
 // TestMixedReleases updates two instances one after the other. As long as the level of the store is that of the release before, its
 // instances and the new ones take over from each other, since no record has more than the old one reads; then the level is raised.
 func TestMixedReleases(t *testing.T) {
-	if os.Getenv("BAILIFF_MIXED") == "" {
-		t.Skip("it builds another release; make failover sets BAILIFF_MIXED")
-	}
 	s := newSite(t, approvalsPolicy)
-	s.release = s.releaseBefore()
+	s.release = s.builtWith("runtime/ledger/state/kinds.go", withoutLatest)
 	s.overStore()
 	key, _ := s.newKey()
 	before, now := s.instance("before"), s.instance("now")
@@ -102,4 +108,39 @@ func TestMixedReleases(t *testing.T) {
 	latest := starts(now)
 	wants(latest, "0.7", "PENDING")
 	before.fails("this release reads records up to 50", "serve")
+}
+
+// TestClockOff puts the clock of the instance that decides three minutes ahead: another one decides, and limits go on. An instance that starts
+// with such a clock says so.
+func TestClockOff(t *testing.T) {
+	s := newSite(t, fmt.Sprintf(toolPolicy, 3))
+	s.release = s.builtWith("runtime/clock/clock.go", func(text string) string {
+		text = strings.Replace(text, "return now.Round(0), now.Sub(start)", "return now.Add(off()).Round(0), now.Sub(start)", 1)
+		return strings.Replace(text, "import (\n", "import (\n\t\"os\"\n", 1) + `
+func off() time.Duration {
+	text, _ := os.ReadFile(os.Getenv("BAILIFF_TEST_CLOCK"))
+	d, _ := time.ParseDuration(string(text))
+	return d
+}
+`
+	})
+	s.overStore()
+	key, ask := s.apiKey(), tool("bash", `"command":"ls","task_id":"one"`)
+	first, second := s.instance("first"), s.instance("second")
+	first.env = append(first.env, "BAILIFF_TEST_CLOCK="+s.path("clock"))
+	one := first.start()
+	one.awaitReady(t, 200)
+	two := second.start()
+	one.decides(t, "before", key, ask, "ALLOWED")
+	s.write("clock", "3m")
+	two.awaitReady(t, 200)
+	two.decides(t, "another one", key, ask, "ALLOWED")
+	if a := one.ask("/v1/authorize", key, ask); a.Status == "ALLOWED" {
+		t.Errorf("the instance whose clock is off: %s", a.Raw)
+	}
+	two.decides(t, "the last of the limit", key, ask, "ALLOWED")
+	two.decides(t, "above the limit", key, ask, "DENIED SVC_LOOP_LIMIT_EXCEEDED")
+	third := s.instance("third")
+	third.env = append(third.env, "BAILIFF_TEST_CLOCK="+s.path("clock"))
+	third.fails("the clock of this machine and that of the database differ", "serve")
 }
