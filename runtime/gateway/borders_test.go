@@ -2,10 +2,13 @@ package gateway
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -32,6 +35,7 @@ func TestRequestBorders(t *testing.T) {
 		"a lone surrogate":       {of("1", "m", `"\ud800"`), "surrogate"},
 		"two requests":           {usual + usual, "not valid JSON: something follows"},
 		"a request that is open": {usual[:len(usual)-1], "not valid JSON"},
+		"another closing":        {usual[:len(usual)-1] + "]", "not valid JSON"},
 		"no name":                {`{5:1}`, "not valid JSON"},
 		"no value":               {`{"id"}`, "not valid JSON"},
 		"not UTF-8":              {"{\"id\":\"\xff\"}", "the body is not valid UTF-8"},
@@ -109,5 +113,59 @@ func TestNativeUnits(t *testing.T) {
 		if got := nativeUnits(wei); got != want {
 			t.Errorf("%s wei are %s, want %s", wei, got, want)
 		}
+	}
+}
+
+// TestLargestPrefunds: every bit of a paymaster's limits counts.
+func TestLargestPrefunds(t *testing.T) {
+	paymaster := bytes.Repeat([]byte{0xff}, common.AddressLength+wordBytes)
+	op := &UserOperation{Version: V07, PaymasterAndData: append(paymaster, 9)}
+	op.CallGas, op.VerificationGas, op.PreVerification, op.MaxFee = big.NewInt(0), big.NewInt(0), big.NewInt(2), big.NewInt(1)
+	if got, want := op.Prefund(), new(big.Int).Lsh(big.NewInt(1), halfBits+1); got.Cmp(want) != 0 {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestAnswerBorders: an answer may be as large as its bound says and no larger, whether it tells its length or not.
+func TestAnswerBorders(t *testing.T) {
+	const most = 100
+	for _, room := range []int{0, 50} {
+		for _, size := range []int{0, 1, most - 1, most, most + 1, 3 * firstHeld} {
+			for _, length := range []int64{int64(size), -1} {
+				body := strings.Repeat("x", size)
+				answers := tight(1<<20, 0)
+				h := &held{budget: answers, room: room, write: true}
+				buffer, err := h.read(t.Context(), iotest.OneByteReader(strings.NewReader(body)), length, most)
+				name := fmt.Sprintf("%d bytes after %d, with length %d", size, room, length)
+				switch {
+				case size > most:
+					if !errors.Is(err, errTooLarge) {
+						t.Errorf("%s: %v", name, err)
+					}
+				case err != nil:
+					t.Errorf("%s: %v", name, err)
+				case string(buffer[room:]) != body:
+					t.Errorf("%s: read as %q", name, buffer)
+				case answers.Held() < int64(len(buffer)):
+					t.Errorf("%s: %d bytes are held for %d", name, answers.Held(), len(buffer))
+				}
+				if h.release(); answers.Held() != 0 {
+					t.Errorf("%s: %d bytes are held after the release", name, answers.Held())
+				}
+			}
+		}
+	}
+}
+
+// TestAnswerIsCutOff: what ends before its length does, or with another error, is not an answer.
+func TestAnswerIsCutOff(t *testing.T) {
+	for _, length := range []int64{-1, 10} {
+		h := &held{}
+		if _, err := h.read(t.Context(), io.MultiReader(strings.NewReader("x"), iotest.ErrReader(io.ErrUnexpectedEOF)), length, 100); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("length %d: %v", length, err)
+		}
+	}
+	if _, err := new(held).read(t.Context(), strings.NewReader("x"), 2, 100); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("too short: %v", err)
 	}
 }

@@ -25,6 +25,7 @@ func TestDeclare(t *testing.T) {
 	}{
 		{"native", "", sign(t, dynamic(payee, 5, nil), chain), &Declaration{"wallet.transfer", payee, "", "5", "base", "", "", "0.0002"}, ""},
 		{"call", "", sign(t, dynamic(payee, 5, call), chain), &Declaration{"contract.call", payee, "", "5", "base", "", "0x01020304", "0.0002"}, ""},
+		{"a byte of data", "", sign(t, dynamic(payee, 5, []byte{1}), chain), &Declaration{"contract.call", payee, "", "5", "base", "", "0x01", "0.0002"}, ""},
 		{"token", "USDC", sign(t, dynamic(usdc, 0, pay), chain), &Declaration{"wallet.transfer", usdc, "USDC", "7", "base", payee, "", "0.0002"}, ""},
 		{"token from the signer", "USDC", sign(t, dynamic(usdc, 0, tokenData(selTransferFrom, spell(signer), payee, 7)), chain), &Declaration{"wallet.transfer", usdc, "USDC", "7", "base", payee, "", "0.0002"}, ""},
 		{"approval", usdc, sign(t, dynamic(usdc, 0, allow), chain), &Declaration{"token.approve", usdc, usdc, "7", "base", payee, "", "0.0002"}, ""},

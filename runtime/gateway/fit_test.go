@@ -83,6 +83,7 @@ var fitCases = []struct {
 	{"a byte less", dynamic(usdc, 0, pay[:len(pay)-1]), usdcIntent, "cut off"},
 	{"a dirty address", dynamic(usdc, 0, tokenData(selTransfer, "0x01"+strings.Repeat("0", 22)+payee[2:], 100)), usdcIntent, "zeros in front of addresses"},
 	{"no data", dynamic(usdc, 0, nil), usdcIntent, "is without data"},
+	{"too little data for a method", dynamic(usdc, 0, pay[:3]), usdcIntent, "the call is 3 bytes, too few for a method, and a wallet.transfer"},
 	{"native value beside", dynamic(usdc, 1, pay), usdcIntent, "carries no native value"},
 	{"another contract", dynamic(stranger, 0, pay), usdcIntent, "goes to"},
 	{"a contract that the rule does not pin", dynamic(stranger, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.TargetAddress = stranger }), "pins no contract"},
@@ -194,6 +195,7 @@ func submissions(t *testing.T) []submissionCase {
 		{"two parameters", raw, body(`[` + quoted + `,` + quoted + `]`), same, "exactly one raw transaction"},
 		{"an object", raw, body(`[{}]`), same, "must be a string"},
 		{"no prefix", raw, body(`["` + hex.EncodeToString(raw) + `"]`), same, "hexadecimal digits"},
+		{"no bytes", nil, body(`["0x"]`), same, "the transaction is refused"},
 		{"an odd digit", raw, body(`["0x` + hex.EncodeToString(raw) + `0"]`), same, "hexadecimal digits"},
 		{"bytes behind", append(raw, 0), "", same, "can't be decoded"},
 		{"a byte altered", raw, rawBody(flip(raw, 20)), same, ""}, // refused, however: see below

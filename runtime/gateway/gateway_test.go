@@ -190,11 +190,16 @@ func TestCredentials(t *testing.T) {
 		{"none", Credential{}, "SVC_ATTESTATION_REQUIRED"},
 		{"another scheme", Credential{Authorization: [][]byte{[]byte("Basic " + good)}}, "SVC_ATTESTATION_INVALID"},
 		{"no scheme", Credential{Authorization: [][]byte{[]byte(good)}}, "SVC_ATTESTATION_INVALID"},
+		{"a scheme alone", Credential{Authorization: [][]byte{[]byte("Bearer")}}, "SVC_ATTESTATION_INVALID: the Authorization header holds no bearer token"},
+		{"a scheme and spaces", Credential{Authorization: [][]byte{[]byte("Bearer  ")}}, "SVC_ATTESTATION_INVALID: the Authorization header holds no bearer token"},
+		{"two spaces", Credential{Authorization: [][]byte{[]byte("bearer  " + b.token(b.claims(raw)))}}, ""},
+		{"a token of one byte", Credential{Authorization: bearer("x")}, "SVC_ATTESTATION_INVALID: attestation is malformed"},
 		{"an API key", Credential{Authorization: bearer("sk_svc_0123456789")}, "SVC_ATTESTATION_INVALID"},
 		{"both, different", Credential{bearer(good), receipt(other)}, "different attestations"},
 		{"two bearer headers, different", Credential{Authorization: bearer(good, other)}, "different attestations"},
 		{"two receipts, different", Credential{Receipt: append(receipt(good), receipt(other)...)}, "different attestations"},
-		{"an empty receipt beside a good one", Credential{bearer(good), [][]byte{{}}}, "SVC_ATTESTATION_INVALID"},
+		{"an empty receipt beside a good one", Credential{bearer(good), [][]byte{{}}}, "SVC_ATTESTATION_INVALID: the Svc-Receipt header is empty"},
+		{"a receipt of one byte", Credential{Receipt: [][]byte{[]byte("x")}}, "SVC_ATTESTATION_INVALID: attestation is malformed"},
 		{"cut", Credential{Authorization: bearer(good[:len(good)-1])}, "SVC_ATTESTATION_INVALID"},
 		{"expired", Credential{Authorization: bearer(b.token(expired))}, "SVC_ATTESTATION_EXPIRED"},
 		{"of another issuer", Credential{Authorization: bearer(b.token(foreign))}, "SVC_ATTESTATION_INVALID"},
@@ -211,8 +216,8 @@ func TestCredentials(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-	if sent := b.node.sent(); len(sent) != 2 {
-		t.Errorf("%d writes went upstream, want 2", len(sent))
+	if sent := b.node.sent(); len(sent) != 3 {
+		t.Errorf("%d writes went upstream, want 3", len(sent))
 	}
 }
 

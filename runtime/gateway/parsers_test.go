@@ -30,11 +30,18 @@ func TestScan(t *testing.T) {
 		`[5E1]`:                          "number 5E1 at byte 1 ",
 		`[1+1]`:                          "",
 		`[01e1]`:                         "number 01e1 at byte 1 ",
+		`[1e+5]`:                         "number 1e+5 at byte 1 ",
+		`[1e-5]`:                         "number 1e-5 at byte 1 ",
+		`[-1.5]`:                         "",
 		nested(maxDepth, "[", "]"):       "",
-		nested(maxDepth+1, "[", "]"):     "nests deeper",
+		nested(maxDepth+1, "[", "]"):     "nests deeper than 32",
 		nested(maxDepth, `{"a":`, "}"):   "",
 		nested(maxDepth+1, `{"a":`, "}"): "nests deeper",
-		"[" + strings.Repeat("[],{},", maxDepth) + "1]": "",
+		"[" + strings.Repeat("[],{},", maxDepth) + "1]":       "",
+		"[" + strings.Repeat(`[1],{"a":2},`, maxDepth) + "1]": "",
+		`[1`:    "",
+		`["a`:   "",
+		`["a\\`: "",
 	} {
 		err := scan([]byte(text))
 		if (err == nil) != (said == "") || err != nil && !strings.Contains(err.Error(), said) {
@@ -60,6 +67,7 @@ func TestUsualHeaders(t *testing.T) {
 		first + "Content-Length: 12\r\nConnection: close\r\n\r\n":                           -1,
 		first + "Content-Length: 12\r\nTransfer-Encoding: chunked\r\n\r\n":                  -1,
 		first + "Content-Length: 12\r\nno colon\r\n\r\n":                                    -1,
+		first + "Content-Length: 12\r\nX\r\n\r\n":                                           -1,
 		first + "Content-Length: 12\r\n: none\r\n\r\n":                                      -1,
 		first + "Content-Length: 12\r\nA:\x1f\r\n\r\n":                                      -1,
 		first + "Content-Length: 12\r\nA:a b\r\n\r\n":                                       12,

@@ -34,6 +34,8 @@ var troubles = []struct {
 	{"an error", handle(200, `{"jsonrpc":"2.0","id":1,"error":{"code":3,"message":"execution reverted","data":"0x"}}`), `{"jsonrpc":"2.0","id":9,"error":{"code":3,"message":"execution reverted","data":"0x"}}`},
 	{"an error with HTTP 400", handle(400, `{"jsonrpc":"2.0","id":1,"error":{"code":-32602}}`), `{"jsonrpc":"2.0","id":9,"error":{"code":-32602}}`},
 	{"a result with HTTP 500", handle(500, `{"jsonrpc":"2.0","id":1,"result":1}`), "HTTP 500"},
+	{"a result with HTTP 201", handle(201, `{"jsonrpc":"2.0","id":1,"result":1}`), "the upstream answered with HTTP 201"},
+	{"no JSON with HTTP 418", handle(418, `<html>`), "the upstream answered with HTTP 418"},
 	{"no JSON", handle(200, `<html>`), "not a JSON-RPC response"},
 	{"nothing", handle(200, ``), "not a JSON-RPC response"},
 	{"an array", handle(200, `[{"jsonrpc":"2.0","id":1,"result":1}]`), "not a JSON-RPC response"},

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"math/rand"
 	"strings"
@@ -203,6 +204,13 @@ func shorten(fields map[string]any) {
 
 var testAuthorization = map[string]any{"address": payee, "chainId": "0x1", "nonce": "0x0", "r": "0x1", "s": "0x1", "yParity": "0x0"}
 
+// authorizationWith is testAuthorization with another value of one member.
+func authorizationWith(name string, value any) map[string]any {
+	changed := maps.Clone(testAuthorization)
+	changed[name] = value
+	return changed
+}
+
 // refusedOperations are changes to a good operation of a version, and what is said of them; nothing: it stays good.
 var refusedOperations = []struct {
 	version Version
@@ -230,6 +238,9 @@ var refusedOperations = []struct {
 	{V07, map[string]any{"factoryData": "0x"}, "factory is missing"},
 	{V07, map[string]any{"paymasterData": "0x01"}, "paymaster is missing"},
 	{V07, map[string]any{"paymasterPostOpGasLimit": "0x1"}, "paymaster is missing"},
+	{V07, map[string]any{"paymasterVerificationGasLimit": "0x1"}, "paymaster is missing"},
+	{V07, map[string]any{"paymaster": payee, "paymasterPostOpGasLimit": "0x1" + strings.Repeat("0", 32)}, "paymasterPostOpGasLimit must be a number of up to 128 bits"},
+	{V07, map[string]any{"paymaster": payee, "paymasterPostOpGasLimit": "0x" + strings.Repeat("f", 32)}, ""},
 	{V07, map[string]any{"paymasterPostOpGasLimit": "0x0", "paymasterVerificationGasLimit": "0x0", "paymasterData": "0x"}, ""},
 	{V07, map[string]any{"factory": "0x7702"}, "eip7702Auth is missing"},
 	{V08, map[string]any{"factory": "0x7702"}, "eip7702Auth is missing"},
@@ -239,10 +250,24 @@ var refusedOperations = []struct {
 	{V08, map[string]any{"factory": "0x7702", "eip7702Auth": testAuthorization}, ""},
 	{V08, map[string]any{"factory": "0x7702", "eip7702Auth": []any{}}, "eip7702Auth must be an object"},
 	{V08, map[string]any{"factory": "0x7702", "eip7702Auth": map[string]any{}}, "eip7702Auth.chainId is missing"},
+	{V08, map[string]any{"factory": "0x7702", "eip7702Auth": authorizationWith("nonce", "0xffffffffffffffff")}, ""},
+	{V08, map[string]any{"factory": "0x7702", "eip7702Auth": authorizationWith("nonce", "0x10000000000000000")}, "nonce must be a number of up to 64 bits"},
+	{V08, map[string]any{"factory": "0x7702", "eip7702Auth": authorizationWith("yParity", "0x2")}, "yParity must be a number of up to 1 bits"},
+	{V08, map[string]any{"factory": "0x7702", "eip7702Auth": authorizationWith("extra", "0x2")}, "extra is not a member of an authorization"},
+	{V08, map[string]any{"factory": "0x7702", "eip7702Auth": authorizationWith("v", "0x0")}, ""},
+	{V08, map[string]any{"factory": "0x7702", "eip7702Auth": authorizationWith("v", "0x1b")}, ""},
+	{V08, map[string]any{"factory": "0x7702", "eip7702Auth": authorizationWith("v", "0x1")}, "v differs from yParity"},
+	{V08, map[string]any{"factory": "0x7702", "eip7702Auth": authorizationWith("v", "0x1c")}, "v differs from yParity"},
+	{V08, map[string]any{"factory": "0x7702", "eip7702Auth": authorizationWith("v", "0xff")}, "v differs from yParity"},
+	{V08, map[string]any{"factory": "0x7702", "eip7702Auth": authorizationWith("v", "0x100")}, "v must be a number of up to 8 bits"},
 	{V06, map[string]any{"factory": payee}, "factory is not a member"},
-	{V06, map[string]any{"initCode": "0x1234"}, "initCode must be empty"},
+	{V06, map[string]any{"initCode": "0x12"}, "initCode must be empty"},
+	{V06, map[string]any{"initCode": "0x" + strings.Repeat("12", 19)}, "initCode must be empty"},
+	{V06, map[string]any{"initCode": payee}, ""},
 	{V06, map[string]any{"initCode": marker7702Long}, "eip7702Auth is missing"},
-	{V06, map[string]any{"paymasterAndData": "0x1234"}, "paymasterAndData must be empty"},
+	{V06, map[string]any{"paymasterAndData": "0x12"}, "paymasterAndData must be empty, or have at least 20 bytes"},
+	{V06, map[string]any{"paymasterAndData": "0x" + strings.Repeat("12", 19)}, "paymasterAndData must be empty"},
+	{V06, map[string]any{"paymasterAndData": payee}, ""},
 	{V06, map[string]any{"eip7702Auth": testAuthorization}, "bound by EntryPoint 0.8 only"},
 }
 
@@ -295,16 +320,18 @@ func opBody(op *UserOperation, entryPoint string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"eth_sendUserOperation","params":[` + string(op.AppendJSON(nil)) + `,"` + entryPoint + `"]}`
 }
 
-// A user operation is held to its hash and, by the one call inside, to the intent.
-func TestUserOperations(t *testing.T) {
+// A userOperationCase is an operation with one call, and an attestation for it that fits, but for what the name says.
+type userOperationCase struct {
+	name     string
+	callData []byte
+	change   func(*UserOperation) // after the attestation was issued
+	intent   func(*bench, *attest.Claims)
+	want     string
+}
+
+func userOperationCases() []userOperationCase {
 	same := func(*UserOperation) {}
-	for _, c := range []struct {
-		name     string
-		callData []byte
-		change   func(*UserOperation) // after the attestation was issued
-		intent   func(*bench, *attest.Claims)
-		want     string
-	}{
+	return []userOperationCase{
 		{"native", execute(payee, 5, nil), same, nil, ""},
 		{"declared data", execute(payee, 5, []byte{1, 2, 3}), same, func(_ *bench, c *attest.Claims) { c.Intent.CalldataHash = hashOf([]byte{1, 2, 3}) }, ""},
 		{"token", execute(usdc, 0, tokenData(selTransfer, payee, 7)), same, usdcOp, ""},
@@ -331,12 +358,23 @@ func TestUserOperations(t *testing.T) {
 		{"a byte more", append(execute(payee, 5, nil), 0), same, nil, "call can't be told"},
 		{"cut", execute(payee, 5, nil)[:130], same, nil, "call can't be told"},
 		{"dirty padding", flip(execute(payee, 5, []byte{1}), 4+4*32+31), same, func(_ *bench, c *attest.Claims) { c.Intent.CalldataHash = hashOf([]byte{1}) }, "call can't be told"},
+		{"an address with more than 20 bytes", flip(execute(payee, 5, nil), 4+11), same, nil, "call can't be told"},
+		{"a size beyond any request", flip(execute(payee, 5, nil), 4+3*32), same, nil, "call can't be told"},
 		{"another offset", flip(execute(payee, 5, nil), 4+3*32-1), same, nil, "call can't be told"},
 		{"a transaction's attestation", execute(payee, 5, nil), same, func(b *bench, c *attest.Claims) {
 			c.TxCommit, c.UserOpHash, c.Intent.Action = c.UserOpHash[2:], "", "wallet.transfer"
 		}, "submit that at /rpc"},
+		{"a transaction's commitment", execute(payee, 5, nil), same, func(_ *bench, c *attest.Claims) {
+			c.TxCommit, c.UserOpHash = c.UserOpHash[2:], ""
+		}, "submit that at /rpc"},
+		{"a transaction's action", execute(payee, 5, nil), same, func(_ *bench, c *attest.Claims) { c.Intent.Action = "wallet.transfer" }, "submit that at /rpc"},
 		{"another chain", execute(payee, 5, nil), same, func(_ *bench, c *attest.Claims) { c.ChainID = 1 }, "is for chain 1"},
-	} {
+	}
+}
+
+// A user operation is held to its hash and, by the one call inside, to the intent.
+func TestUserOperations(t *testing.T) {
+	for _, c := range userOperationCases() {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)
 			op := operation(c.callData)
@@ -388,7 +426,8 @@ func TestEntryPoints(t *testing.T) {
 		"": 3, "0.7:" + payee: 1, "0.6:" + payee + ", 0.8:" + stranger: 2,
 		"0.7:" + payee + ",0.8:" + payee: 0, "0.9:" + payee: 0, payee: 0, "0.7:0x12": 0, ",": 0, ":" + payee: 0,
 	} {
-		points, err := parseEntryPoints(text)
+		var points EntryPoints
+		err := points.UnmarshalText([]byte(text))
 		if len(points) != want || (err == nil) != (want > 0) {
 			t.Errorf("%q: %v, %v", text, points, err)
 		}
@@ -444,11 +483,11 @@ func FuzzUserOperation(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(text, uint8(version))
+		f.Add(text, uint8(version-V06))
 	}
 	delegated := operation(execute(payee, 5, []byte{1}))
 	delegated.Version, delegated.Authorization = V08, &Authorization{ChainID: big.NewInt(1), R: big.NewInt(1), S: big.NewInt(1)}
-	f.Add(delegated.AppendJSON(nil), uint8(V08))
+	f.Add(delegated.AppendJSON(nil), uint8(V08-V06))
 	f.Fuzz(func(t *testing.T, text []byte, v uint8) {
 		version := V06 + Version(v)%3
 		op, err := DecodeUserOperation(text, version)

@@ -115,10 +115,13 @@ func TestWire(t *testing.T) {
 		{"cut off", always("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na", true), "error: ", 3},
 		{"in chunks", always("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n", false), "200 a", 1},
 		{"early hints", always("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"+httpAnswer("", "a"), false), "200 a", 1},
+		{"processing", always("HTTP/1.1 102 Processing\r\n\r\n"+httpAnswer("", "a"), false), "200 a", 1},
+		{"another protocol", always("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", true), "101 ", 3},
 		{"closed, as it says", always(httpAnswer("Connection: close\r\n", "a"), true), "200 a", 3},
 		{"closed without a word", always(httpAnswer("", "a"), true), "200 a", 3},
 		{"up to the end", always("HTTP/1.1 200 OK\r\n\r\na", true), "200 a", 3},
 		{"HTTP/1.0", always("HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na", true), "200 a", 3},
+		{"HTTP/1.0 that would keep it", always("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\na", false), "200 a", 3},
 		{"more than asked for", always(httpAnswer("", "a")+httpAnswer("", "b"), false), "200 a", 3},
 		{"a header without end", always("HTTP/1.1 200 OK\r\nA: "+strings.Repeat("x", 2*maxHeaderBytes), true), "error: ", 3},
 		{"no HTTP", always("SSH-2.0\r\n", true), "error: ", 3},
@@ -352,5 +355,182 @@ func TestWireTimeout(t *testing.T) {
 			t.Error("the other connection was not left alone")
 		}
 		close(hang)
+	}
+}
+
+// connected returns both ends of a connection.
+func connected(t *testing.T) (ours, theirs net.Conn) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	if ours, err = net.Dial("tcp", listener.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ours.Close() })
+	if theirs, err = listener.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { theirs.Close() })
+	return ours, theirs
+}
+
+// TestProber: a connection is used again while it is open and silent. One of which that can't be told is not.
+func TestProber(t *testing.T) {
+	ours, theirs := connected(t)
+	alive := prober(ours)
+	for range 2 {
+		if !alive() {
+			t.Error("a connection that is open and silent is not used again")
+		}
+	}
+	if _, err := theirs.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	settled(t, "something came unasked", alive)
+	ours, theirs = connected(t)
+	alive = prober(ours)
+	theirs.Close()
+	settled(t, "the other side closed it", alive)
+	ours, _ = connected(t)
+	alive = prober(ours)
+	ours.Close()
+	if alive() {
+		t.Error("a connection that is closed is used again")
+	}
+	pipe, _ := net.Pipe()
+	if prober(pipe)() {
+		t.Error("a connection that is not the system's is used again")
+	}
+	if prober(new(net.TCPConn))() {
+		t.Error("a connection without a descriptor is used again")
+	}
+}
+
+// settled waits until a connection is not used again.
+func settled(t *testing.T, why string, alive func() bool) {
+	t.Helper()
+	for range 1000 {
+		if !alive() {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Errorf("%s, and it is used again", why)
+}
+
+// closing is a connection that notes that it was closed.
+type closing struct {
+	net.Conn
+	closed bool
+}
+
+func (c *closing) Close() error { c.closed = true; return nil }
+
+// handTimer is a timer that a test lets run out.
+type handTimer struct {
+	after   time.Duration
+	expires func()
+	stopped bool
+}
+
+func (h *handTimer) Stop() bool { was := h.stopped; h.stopped = true; return !was }
+
+func (h *handTimer) Reset(d time.Duration) bool { h.after, h.stopped = d, false; return true }
+
+// TestWireExpiry: a connection that was idle for too long is closed, and no other; the time begins anew with each use.
+func TestWireExpiry(t *testing.T) {
+	var timers []*handTimer
+	w := &wire{timers: func(d time.Duration, f func()) system.Timer {
+		timers = append(timers, &handTimer{after: d, expires: f})
+		return timers[len(timers)-1]
+	}}
+	var connections []*wireConn
+	closed := func() (said string) {
+		for _, c := range connections {
+			said += strconv.FormatBool(c.Conn.(*closing).closed) + " "
+		}
+		return said
+	}
+	for range 4 {
+		connections = append(connections, &wireConn{Conn: new(closing)})
+		w.push(connections[len(connections)-1])
+	}
+	for i, timer := range timers {
+		if timer.after != idleTimeout {
+			t.Errorf("connection %d may be idle for %s", i, timer.after)
+		}
+	}
+	timers[0].expires()
+	timers[2].expires()
+	timers[2].expires()
+	if got := closed(); got != "true false true false " || len(w.idle) != 2 {
+		t.Errorf("the first and the third were idle for too long; closed are %sand %d are idle", got, len(w.idle))
+	}
+	last := w.pop()
+	timers[3].expires() // it is under way
+	if got := closed(); last != connections[3] || got != "true false true false " || len(w.idle) != 1 {
+		t.Errorf("the last is under way; closed are %sand %d are idle", got, len(w.idle))
+	}
+	timers[3].after = 0
+	w.push(last)
+	if timers[3].after != idleTimeout || len(timers) != 4 {
+		t.Errorf("after its use it may be idle for %s, by %d timers", timers[3].after, len(timers))
+	}
+	timers[1].expires()
+	if got := closed(); got != "true true true false " || w.pop() != last || w.pop() != nil {
+		t.Errorf("all but the last were idle for too long; closed are %s", got)
+	}
+}
+
+// TestWireMemory: a connection keeps the memory of a usual request, and not that of a large one.
+func TestWireMemory(t *testing.T) {
+	r := newRough(t, func(int, int) (string, bool) { return httpAnswer("", "a"), false })
+	u := openRough(t, r)
+	w := u.transport.(*wire)
+	for size, keeps := range map[int]bool{10: true, maxKeptBytes / 2: true, maxKeptBytes + 1: false, MaxBody: false} {
+		if _, _, err := u.post(t.Context(), bytes.Repeat([]byte("x"), size), true, new(held)); err != nil {
+			t.Fatal(err)
+		}
+		c := w.pop()
+		if n := cap(c.request); n > maxKeptBytes || (n > 0) != keeps {
+			t.Errorf("after a request of %d bytes a connection keeps %d", size, n)
+		}
+		_ = c.Close()
+	}
+}
+
+// broken is a connection that takes no deadline, or nothing that is written.
+type broken struct {
+	closing
+	deadline, written error
+}
+
+func (b *broken) SetDeadline(time.Time) error { return b.deadline }
+
+func (b *broken) Write([]byte) (int, error) { return 0, b.written }
+
+// TestWireFaults: a connection that can't be made, or used, is an error and is closed; a write is not tried on another.
+func TestWireFaults(t *testing.T) {
+	fault := errors.New("a fault")
+	for name, c := range map[string]struct {
+		connection *broken
+		dial       error
+	}{
+		"no connection": {nil, fault},
+		"no deadline":   {&broken{deadline: fault}, nil},
+		"no writing":    {&broken{written: fault}, nil},
+	} {
+		dials := 0
+		w := &wire{maxResponse: 10, dial: func(context.Context, string, string) (net.Conn, error) {
+			dials++
+			return c.connection, c.dial
+		}}
+		_, _, err := w.post(t.Context(), nil, true, new(held))
+		if !errors.Is(err, fault) || dials != 1 || len(w.idle) != 0 || c.connection != nil && !c.connection.closed {
+			t.Errorf("%s: %v after %d dials; %d are idle", name, err, dials, len(w.idle))
+		}
 	}
 }
