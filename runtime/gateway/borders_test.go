@@ -135,6 +135,9 @@ func TestAnswerBorders(t *testing.T) {
 				body := strings.Repeat("x", size)
 				answers := tight(1<<20, 0)
 				h := &held{budget: answers, room: room, write: true}
+				if err := h.grow(t.Context(), leastHeld); err != nil {
+					t.Fatal(err)
+				}
 				buffer, err := h.read(t.Context(), iotest.OneByteReader(strings.NewReader(body)), length, most)
 				name := fmt.Sprintf("%d bytes after %d, with length %d", size, room, length)
 				switch {
@@ -146,14 +149,29 @@ func TestAnswerBorders(t *testing.T) {
 					t.Errorf("%s: %v", name, err)
 				case string(buffer[room:]) != body:
 					t.Errorf("%s: read as %q", name, buffer)
-				case answers.Held() < int64(len(buffer)):
-					t.Errorf("%s: %d bytes are held for %d", name, answers.Held(), len(buffer))
+				case answers.Held() != int64(cap(buffer)):
+					t.Errorf("%s: %d bytes are held for %d", name, answers.Held(), cap(buffer))
 				}
 				if h.release(); answers.Held() != 0 {
 					t.Errorf("%s: %d bytes are held after the release", name, answers.Held())
 				}
 			}
 		}
+	}
+}
+
+// TestEnlarge: a buffer grows four times, up to the largest answer and a byte; what it had before is given back.
+func TestEnlarge(t *testing.T) {
+	const room, most = 10, 50_000
+	answers := tight(1<<20, 0)
+	h := &held{budget: answers, room: room, write: true}
+	buffer := bytes.Repeat([]byte("x"), firstHeld)
+	for _, want := range []int{4 * firstHeld, room + most + 1} {
+		larger, err := h.enlarge(t.Context(), buffer, most)
+		if err != nil || len(larger) != want || answers.Held() != int64(want) || !bytes.HasPrefix(larger, buffer) {
+			t.Fatalf("%d bytes become %d, want %d; %d are held: %v", len(buffer), len(larger), want, answers.Held(), err)
+		}
+		buffer = larger
 	}
 }
 

@@ -102,6 +102,16 @@ func TestPrefund(t *testing.T) {
 	}
 }
 
+// TestTermsOfFees: what a paymaster pays is ignored where the policy says so, and nowhere else.
+func TestTermsOfFees(t *testing.T) {
+	for line, want := range map[string]bool{"": false, "paymaster_fees: count\n": false, "paymaster_fees: ignore\n": true} {
+		terms, err := ParseTerms([]byte("version: 2.4.0\n\n## evm\nallowed_chains: 1\nallowed_actions: wallet.transfer\n" + line))
+		if err != nil || terms.ignorePaymaster != want || terms.accountCalls {
+			t.Errorf("%q: %+v, %v", line, terms, err)
+		}
+	}
+}
+
 // The prefund of an operation is held to the claim, whichever account pays: the policy may say otherwise of a paymaster that is not the
 // sender.
 func TestFeesOfOperations(t *testing.T) {

@@ -204,6 +204,9 @@ func submissions(t *testing.T) []submissionCase {
 		{"a contract's creation", sign(t, creation, chain), "", func(c *attest.Claims) { c.Intent.AmountBase = "0" }, "creates a contract"},
 		{"blob", []byte{3, 0xc0}, "", same, "EIP-4844"},
 		{"set-code", []byte{4, 0xc0}, "", same, "EIP-7702"},
+		{"a blob's type alone", []byte{3}, "", same, "EIP-4844"},
+		{"a set-code's type alone", []byte{4}, "", same, "EIP-7702"},
+		{"an unknown type", []byte{5, 0xc0}, "", same, "can't be decoded"},
 		{"an attestation for another chain", raw, rawBody(raw), func(c *attest.Claims) { c.ChainID = 1 }, "is for chain 1"},
 		{"a tool's attestation", raw, rawBody(raw), func(c *attest.Claims) {
 			c.Kind, c.Intent = attest.KindTool, attest.Intent{Action: "bash"}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"sync"
@@ -142,6 +143,53 @@ func TestReads(t *testing.T) {
 	}
 	if after := len(b.node.sent()); after != before {
 		t.Errorf("%d methods that are not let through went upstream", after-before)
+	}
+}
+
+// TestReadParams: the params of a read go upstream in their order, each as it is.
+func TestReadParams(t *testing.T) {
+	b := newBench(t)
+	for params, want := range map[string]string{
+		`[]`: `[]`, `[ 1 ]`: `[1]`, `[1, "a" ]`: `[1,"a"]`, `["0x1", {"a": [1, 2]}, null, false]`: `["0x1",{"a":[1,2]},null,false]`,
+	} {
+		request, refused := b.gateway.Parse(RPC, "8453", []byte(`{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":`+params+`}`))
+		if refused != nil || request.Write() {
+			t.Fatalf("%s: %+v", params, refused)
+		}
+		b.gateway.Serve(t.Context(), request, Credential{}).Release()
+		sent := b.node.sent()
+		if last := sent[len(sent)-1]; last != `{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":`+want+`}` {
+			t.Errorf("%s is sent upstream in %s", params, last)
+		}
+	}
+	request, refused := b.gateway.Parse(RPC, "8453", []byte(rawBody([]byte{1})))
+	if refused != nil || !request.Write() {
+		t.Errorf("a transaction is not a write: %+v", refused)
+	}
+}
+
+// TestAnswersWithoutID: a request without an id is answered under null, in the answers of the gateway and in those of an upstream.
+func TestAnswersWithoutID(t *testing.T) {
+	b := newBench(t)
+	for method, want := range map[string]string{
+		"eth_chainId":   `{"jsonrpc":"2.0","id":null,"result":"0x01"}`,
+		"eth_subscribe": `{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"SVC_RPC_METHOD_NOT_ALLOWED","data":{"reason":"the method \"eth_subscribe\" is not let through"}}}`,
+	} {
+		if got := b.do(RPC, "8453", `{"jsonrpc":"2.0","method":"`+method+`"}`, ""); string(got.Body) != want {
+			t.Errorf("%s: %s, want %s", method, got.Body, want)
+		}
+	}
+}
+
+// TestParseChain: a path has a chain's number in its one spelling.
+func TestParseChain(t *testing.T) {
+	for text, want := range map[string]uint64{
+		"1": 1, "8453": 8453, "18446744073709551615": math.MaxUint64,
+		"0": 0, "00": 0, "01": 0, "+1": 0, "-1": 0, "0x1": 0, "1_0": 0, "": 0, " 1": 0, "18446744073709551616": 0,
+	} {
+		if id, ok := parseChain(text); ok != (want > 0) || ok && id != want {
+			t.Errorf("%q: %d, %t", text, id, ok)
+		}
 	}
 }
 

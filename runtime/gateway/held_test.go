@@ -2,15 +2,18 @@ package gateway
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"bailiff/runtime/budget"
+	"bailiff/runtime/system"
 )
 
 // large is a node's answer with a result of so many bytes, with its length or in chunks.
@@ -143,6 +146,96 @@ func TestNoRoomForAnswers(t *testing.T) {
 	if got := b.readFor(other); !got.Held() {
 		t.Errorf("after one was read: %s", got.Body)
 	}
+}
+
+// TestNoRoomInWords: who gets no answer is told how much memory answers may take, and whose are in the way.
+func TestNoRoomInWords(t *testing.T) {
+	for reason, want := range map[error]string{
+		budget.ErrShare:         "the answers that clients at your address have not read yet take 96 MiB,",
+		errors.New("any other"): "the answers that clients have not read yet take 96 MiB,",
+	} {
+		if got := (&noRoomError{reason, 96 << 20}).Error(); !strings.HasPrefix(got, want) {
+			t.Errorf("%v: %s", reason, got)
+		}
+	}
+}
+
+// TestGrow: a held takes what is missing to the byte, gives nothing back, and asks for nothing that it has.
+func TestGrow(t *testing.T) {
+	answers := tight(100, 0)
+	calls := system.Real(time.Now)
+	h := &held{budget: answers, source: reader, patience: time.Millisecond, timeout: calls.Timeout}
+	for _, c := range []struct{ to, held int64 }{{0, 0}, {1, 1}, {5, 5}, {6, 6}, {3, 6}, {6, 6}} {
+		if err := h.grow(t.Context(), c.to); err != nil || answers.Held() != c.held || h.taken != c.held {
+			t.Errorf("up to %d: %v; %d bytes are held", c.to, err, answers.Held())
+		}
+	}
+	answers.Force(other, 1000)
+	if err := h.grow(t.Context(), 6); err != nil {
+		t.Errorf("for nothing: %v", err)
+	}
+	if err := h.grow(t.Context(), 7); err == nil || answers.Held() != 1006 {
+		t.Errorf("for a byte: %v; %d bytes are held", err, answers.Held())
+	}
+	h.shrink(6)
+	h.shrink(7)
+	if answers.Held() != 1006 {
+		t.Errorf("%d bytes are held after nothing was given back", answers.Held())
+	}
+	h.shrink(5)
+	if answers.Held() != 1005 || h.taken != 5 {
+		t.Errorf("%d bytes are held after one was given back", answers.Held())
+	}
+}
+
+// TestNoRoomTells: an error tells which bound was met: that of all answers, or that of a source.
+func TestNoRoomTells(t *testing.T) {
+	answers := tight(100<<20, 50<<20)
+	calls := system.Real(time.Now)
+	for to, want := range map[int64]string{51 << 20: "clients at your address have not read yet take 50 MiB", 101 << 20: "have not read yet take"} {
+		h := &held{budget: answers, source: reader, patience: time.Millisecond, timeout: calls.Timeout}
+		if err := h.grow(t.Context(), to); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d bytes: %v, want %q", to, err, want)
+		}
+	}
+	answers.Force(other, 100<<20)
+	h := &held{budget: answers, source: reader, patience: time.Millisecond, timeout: calls.Timeout}
+	if err := h.grow(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "clients have not read yet take 100 MiB") {
+		t.Errorf("beyond all: %v", err)
+	}
+}
+
+// TestBegunAnswersGoFirst: an answer that has memory already gets more before one that has none, though it asked later: only so does
+// the memory that is taken come back.
+func TestBegunAnswersGoFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answers := tight(100, 0)
+		calls := system.Real(time.Now)
+		begun := &held{budget: answers, source: other, patience: time.Minute, timeout: calls.Timeout}
+		if err := begun.grow(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		answers.Force(netip.Addr{}, 99)
+		var order []string
+		wait := func(name string, h *held, to int64) {
+			go func() {
+				if err := h.grow(t.Context(), to); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				order = append(order, name)
+			}()
+			synctest.Wait()
+		}
+		wait("new", &held{budget: answers, source: reader, patience: time.Minute, timeout: calls.Timeout}, 10)
+		wait("begun", begun, 11)
+		for range 2 {
+			answers.Give(netip.Addr{}, 10)
+			synctest.Wait()
+		}
+		if got := strings.Join(order, ", "); got != "begun, new" {
+			t.Errorf("the order is %s", got)
+		}
+	})
 }
 
 // What does not tell its length waits in the middle, keeping what it has, and is given up when it waits in vain.

@@ -61,6 +61,7 @@ func judgedCalls(t *testing.T) []judgedCall {
 		{"nothing to the sender", self, nil, false, ""},
 		{"data of an operation to its sender", stranger, []byte{1, 2, 3, 4}, true, "goes to the sender " + stranger},
 		{"data of an operation to an entry point", entryPoint07, []byte{1, 2, 3, 4}, true, "operation calls the entry point"},
+		{"a byte of an operation to an entry point", entryPoint07, []byte{0}, true, "operation calls the entry point"},
 		{"nothing of an operation to an entry point", entryPoint07, nil, true, ""},
 		{"data of a transaction to an entry point", entryPoint07, []byte{1, 2, 3, 4}, false, ""},
 
@@ -157,6 +158,16 @@ func TestOpenedCalls(t *testing.T) {
 		got := submitCall(t, b, &c.call, func(claims *attest.Claims) { claims.PolicyHash = b.gateway.boot.Load().Hash })
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestIsEntryPoint: an operation may call neither an entry point of the setting nor a canonical one.
+func TestIsEntryPoint(t *testing.T) {
+	set := newBench(t, func(c *Config) { c.EntryPoints = EntryPoints{common.HexToAddress(payee): V07} }).gateway
+	for address, want := range map[string]bool{payee: true, entryPoint07: true, entryPoint08: true, stranger: false} {
+		if got := set.isEntryPoint(common.HexToAddress(address)); got != want {
+			t.Errorf("%s: %t", address, got)
 		}
 	}
 }

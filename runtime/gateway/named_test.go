@@ -5,7 +5,13 @@ import (
 	"encoding/hex"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/system"
 )
 
 // TestDefaultNamesOthers: the default policy has no terms for a key that it does not name.
@@ -43,4 +49,34 @@ func TestTermsInTurn(t *testing.T) {
 	if _, err := b.gateway.termsOf(context.Background(), &key); err == nil || len(b.gateway.parsing) != 0 {
 		t.Errorf("%v, and %d turns are kept", err, len(b.gateway.parsing))
 	}
+}
+
+// TestTermsAreReadOnce: a policy is read and compiled for the first write under it; those that wait meanwhile share its terms.
+func TestTermsAreReadOnce(t *testing.T) {
+	text := []byte(policy)
+	terms, err := ParseTerms(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := &noted{policy: func() (ledger.StoredPolicy, error) { return ledger.StoredPolicy{Text: text}, nil }}
+	g := &Gateway{Config: Config{Ledger: kept, Calls: system.Real(time.Now)}, parsing: make(chan struct{}, 1)}
+	key := &ledger.Key{PolicyHash: [32]byte(common.FromHex(terms.Hash))}
+	for range 2 {
+		if got, err := g.termsOf(t.Context(), key); err != nil || got.Hash != terms.Hash || kept.reads != 1 {
+			t.Errorf("%+v, %v after %d reads", got, err, kept.reads)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		g := &Gateway{Config: Config{Ledger: kept, Calls: system.Real(time.Now)}, parsing: make(chan struct{}, 1)}
+		g.parsing <- struct{}{}
+		go func() {
+			if got, err := g.termsOf(t.Context(), key); err != nil || got != terms || kept.reads != 1 {
+				t.Errorf("meanwhile: %+v, %v after %d reads", got, err, kept.reads)
+			}
+		}()
+		synctest.Wait()
+		g.terms.put(terms)
+		<-g.parsing
+		synctest.Wait()
+	})
 }

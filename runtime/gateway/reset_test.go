@@ -99,4 +99,36 @@ func TestAgain(t *testing.T) {
 			t.Errorf("write %v: it is given without a bound", write)
 		}
 	}
+	for _, write := range []bool{false, true} {
+		give, given := again(nil, write, new(atomic.Bool)), 0
+		for _, err := give(); err == nil && given < 10; _, err = give() {
+			given++
+		}
+		if given != 5 {
+			t.Errorf("write %v: a body of which nothing is taken is given %d times, want 5", write, given)
+		}
+	}
+}
+
+// TestReadsAgain: a read that an upstream leaves without an answer on a connection that was used before is sent again, on another.
+func TestReadsAgain(t *testing.T) {
+	for _, with := range benches[:2] {
+		b := with.make(t)
+		var requests atomic.Int32
+		handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if requests.Add(1) == 2 {
+				panic(http.ErrAbortHandler)
+			}
+			io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":"0x01"}`)
+		})
+		b.node.answer.Store(&handler)
+		for i := range 2 {
+			if got := reason(t, b.do(RPC, "8453", `{"jsonrpc":"2.0","id":9,"method":"eth_blockNumber"}`, "")); got != "" {
+				t.Errorf("%s: read %d: %s", with.name, i, got)
+			}
+		}
+		if n := requests.Load(); n != 3 {
+			t.Errorf("%s: %d requests for two reads, want 3", with.name, n)
+		}
+	}
 }

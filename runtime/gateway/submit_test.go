@@ -21,6 +21,7 @@ import (
 type noted struct {
 	Ledger
 	used   []*ledger.Use
+	reads  int // of policies
 	policy func() (ledger.StoredPolicy, error)
 }
 
@@ -30,6 +31,7 @@ func (n *noted) UseOnce(ctx context.Context, u *ledger.Use) error {
 }
 
 func (n *noted) Policy(ctx context.Context, key ledger.ID) (ledger.StoredPolicy, error) {
+	n.reads++
 	if n.policy != nil {
 		return n.policy()
 	}
