@@ -39,7 +39,7 @@ func TestPool(t *testing.T) {
 		t.Fatal(err)
 	}
 	pool := u.transport.(*tripper).RoundTripper.(*http.Transport)
-	if pool.MaxIdleConns < 6 || pool.MaxIdleConnsPerHost < 6 || pool.IdleConnTimeout != idleTimeout || pool.TLSHandshakeTimeout != dialTimeout ||
+	if pool.MaxIdleConns != 6 || pool.MaxIdleConnsPerHost != 6 || pool.IdleConnTimeout != idleTimeout || pool.TLSHandshakeTimeout != dialTimeout ||
 		pool.MaxResponseHeaderBytes != maxHeaderBytes || !pool.ForceAttemptHTTP2 || pool.HTTP2.MaxReceiveBufferPerStream != unreadBytes || pool.Proxy == nil {
 		t.Errorf("the pool is %+v", pool)
 	}

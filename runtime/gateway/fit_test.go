@@ -196,6 +196,9 @@ func submissions(t *testing.T) []submissionCase {
 		{"an object", raw, body(`[{}]`), same, "must be a string"},
 		{"no prefix", raw, body(`["` + hex.EncodeToString(raw) + `"]`), same, "hexadecimal digits"},
 		{"no bytes", nil, body(`["0x"]`), same, "the transaction is refused"},
+		{"an empty string", raw, body(`[""]`), same, "it is not 0x and an even number"},
+		{"half a prefix", raw, body(`["0"]`), same, "it is not 0x and an even number"},
+		{"no hexadecimal digits", raw, body(`["0xzz"]`), same, "it is not 0x and an even number"},
 		{"an odd digit", raw, body(`["0x` + hex.EncodeToString(raw) + `0"]`), same, "hexadecimal digits"},
 		{"bytes behind", append(raw, 0), "", same, "can't be decoded"},
 		{"a byte altered", raw, rawBody(flip(raw, 20)), same, ""}, // refused, however: see below

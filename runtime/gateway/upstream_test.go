@@ -339,3 +339,49 @@ func checkUnanswered(t *testing.T, b *bench, want string) {
 		t.Errorf("again: %q; %d sent", second, n)
 	}
 }
+
+// TestUpstreamURLs: an upstream is an http or https URL of which a request can be made. What is refused is not shown: it may hold a
+// secret.
+func TestUpstreamURLs(t *testing.T) {
+	for text, opens := range map[string]bool{
+		"http://node.example": true, "https://node.example/v3/secret": true, "http://[::1]:8545/": true,
+		"": false, "node.example": false, "ftp://node.example/secret": false, "http:///secret": false, "https:secret": false, "http://node.example/%zz": false,
+		"http://node.example/?secret x": false, "https://node.example/?secret x": false, "ftp:///?a b": false, "wss://node.example": false,
+	} {
+		u, err := bare.openUpstream(Upstream{RPC, chain, text})
+		if (err == nil) != opens || (u != nil) != opens {
+			t.Errorf("%s: %v", text, err)
+		}
+		if err != nil && (!strings.HasPrefix(err.Error(), "the upstream of /rpc/8453") || strings.Contains(err.Error(), "secret")) {
+			t.Errorf("%s is refused with %q", text, err)
+		}
+	}
+}
+
+// TestPlain: the faster transport is for plain HTTP to names that the library would not translate.
+func TestPlain(t *testing.T) {
+	for where, want := range map[url.URL]bool{
+		{Scheme: "http", Host: "node.example"}: true, {Scheme: "http", Host: "node\u007f"}: true,
+		{Scheme: "https", Host: "node.example"}: false, {Scheme: "http", Host: "node\u0080"}: false, {Scheme: "http", Host: "b\u00fccher.example"}: false,
+	} {
+		if got := plain(&where); got != want {
+			t.Errorf("%+v: %t", where, got)
+		}
+	}
+}
+
+// TestTransportOfAnother: a transport that is given serves every upstream, whatever its scheme.
+func TestTransportOfAnother(t *testing.T) {
+	given := http.NewFileTransport(http.Dir(t.TempDir()))
+	config := *bare
+	config.Transport = func() http.RoundTripper { return given }
+	for _, text := range []string{"http://node.example", "https://node.example"} {
+		u, err := config.openUpstream(Upstream{RPC, chain, text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if over, ok := u.transport.(*tripper); !ok || over.RoundTripper != given {
+			t.Errorf("%s goes over %T", text, u.transport)
+		}
+	}
+}

@@ -116,6 +116,9 @@ func TestWire(t *testing.T) {
 		{"in chunks", always("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n", false), "200 a", 1},
 		{"early hints", always("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"+httpAnswer("", "a"), false), "200 a", 1},
 		{"processing", always("HTTP/1.1 102 Processing\r\n\r\n"+httpAnswer("", "a"), false), "200 a", 1},
+		{"the last status before an answer's", always("HTTP/1.1 199 Wait\r\n\r\n"+httpAnswer("", "a"), false), "200 a", 1},
+		{"closed, as it says, but late", always(httpAnswer("Connection: close\r\n", "a"), false), "200 a", 3},
+		{"a byte more than asked for", always(httpAnswer("", "a")+"b", false), "200 a", 3},
 		{"another protocol", always("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", true), "101 ", 3},
 		{"closed, as it says", always(httpAnswer("Connection: close\r\n", "a"), true), "200 a", 3},
 		{"closed without a word", always(httpAnswer("", "a"), true), "200 a", 3},
@@ -443,10 +446,16 @@ func (h *handTimer) Reset(d time.Duration) bool { h.after, h.stopped = d, false;
 // TestWireExpiry: a connection that was idle for too long is closed, and no other; the time begins anew with each use.
 func TestWireExpiry(t *testing.T) {
 	var timers []*handTimer
-	w := &wire{timers: func(d time.Duration, f func()) system.Timer {
+	config := *bare
+	config.Calls.Timers = func(d time.Duration, f func()) system.Timer {
 		timers = append(timers, &handTimer{after: d, expires: f})
 		return timers[len(timers)-1]
-	}}
+	}
+	u, err := config.openUpstream(Upstream{RPC, chain, "http://node.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := u.transport.(*wire)
 	var connections []*wireConn
 	closed := func() (said string) {
 		for _, c := range connections {
@@ -482,6 +491,33 @@ func TestWireExpiry(t *testing.T) {
 	timers[1].expires()
 	if got := closed(); got != "true true true false " || w.pop() != last || w.pop() != nil {
 		t.Errorf("all but the last were idle for too long; closed are %s", got)
+	}
+}
+
+// TestWireTake: a connection is taken from those that are idle only if its time has not run out, it takes a deadline and it lives. The
+// others are closed.
+func TestWireTake(t *testing.T) {
+	yes, no := func() bool { return true }, func() bool { return false }
+	for name, c := range map[string]struct {
+		deadline error
+		alive    func() bool
+		expired  bool
+		reused   bool
+	}{
+		"as it was":          {nil, yes, false, true},
+		"its time ran out":   {nil, yes, true, false},
+		"no deadline":        {errors.New("a fault"), yes, false, false},
+		"it does not live":   {nil, no, false, false},
+		"none of them holds": {errors.New("a fault"), no, true, false},
+	} {
+		fresh, idle := new(broken), &broken{deadline: c.deadline}
+		w := &wire{dial: func(context.Context, string, string) (net.Conn, error) { return fresh, nil }}
+		kept := &wireConn{Conn: idle, alive: c.alive, expiry: &handTimer{stopped: c.expired}}
+		w.idle = append(w.idle, kept)
+		got, reused, err := w.take(t.Context())
+		if err != nil || reused != c.reused || (got == kept) != c.reused || idle.closed == c.reused || fresh.closed || len(w.idle) != 0 {
+			t.Errorf("%s: reused %t, closed %t, %v", name, reused, idle.closed, err)
+		}
 	}
 }
 
