@@ -142,6 +142,7 @@ func TestNoRoomForAnswers(t *testing.T) {
 	if got := reason(t, b.send(raw, b.token(b.claims(raw)))); got != "" {
 		t.Errorf("a write: %s", got)
 	}
+	b.gateway.upstreams[place{RPC, chain}].patience = time.Minute
 	time.AfterFunc(20*time.Millisecond, first.Release)
 	if got := b.readFor(other); !got.Held() {
 		t.Errorf("after one was read: %s", got.Body)
@@ -251,6 +252,7 @@ func TestGrowingAnswers(t *testing.T) {
 	if n := answers.Held(); n != 300_000 {
 		t.Errorf("%d bytes are held after a read that was given up", n)
 	}
+	b.gateway.upstreams[place{RPC, chain}].patience = time.Minute
 	time.AfterFunc(20*time.Millisecond, func() { answers.Give(netip.Addr{}, 300_000) })
 	if got := b.readFor(reader); len(got.Body) < 250_000 {
 		t.Errorf("answered %.200s", got.Body)

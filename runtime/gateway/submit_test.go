@@ -164,7 +164,7 @@ func TestLedgerFaults(t *testing.T) {
 
 // TestNoPlaceForWrites: a write that finds no place at the upstream is refused in words, is not sent, and keeps its attestation.
 func TestNoPlaceForWrites(t *testing.T) {
-	b := newBench(t, func(c *Config) { c.MaxInFlight, c.Timeout = 1, 300*time.Millisecond })
+	b := newBench(t, func(c *Config) { c.MaxInFlight, c.Timeout = 1, 20*time.Millisecond })
 	places := b.gateway.upstreams[place{RPC, chain}].writes
 	raw := sign(t, dynamic(payee, 5, nil), chain)
 	token := b.token(b.claims(raw))
@@ -174,6 +174,7 @@ func TestNoPlaceForWrites(t *testing.T) {
 		t.Errorf("%q, %d sent", got, len(b.node.sent()))
 	}
 	<-places
+	b.gateway.Timeout = time.Minute
 	answer := b.send(raw, token)
 	if got := reason(t, answer); got != "" || len(places) != 0 {
 		t.Errorf("with a place: %q; %d are taken", got, len(places))
@@ -181,11 +182,13 @@ func TestNoPlaceForWrites(t *testing.T) {
 	answer.Release()
 	reads := b.gateway.upstreams[place{RPC, chain}].reads
 	reads <- struct{}{}
+	b.gateway.Timeout = 20 * time.Millisecond
 	const body = `{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber"}`
 	if got := reason(t, b.do(RPC, "8453", body, "")); !strings.Contains(got, "too many requests under way") || b.gateway.Answers.Held() != 0 {
 		t.Errorf("a read: %q; %d bytes are held", got, b.gateway.Answers.Held())
 	}
 	<-reads
+	b.gateway.Timeout = time.Minute
 	if got := reason(t, b.do(RPC, "8453", body, "")); got != "" || len(reads) != 0 {
 		t.Errorf("a read with a place: %q; %d are taken", got, len(reads))
 	}
