@@ -227,13 +227,15 @@ func TestBegunAnswersGoFirst(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		wait("new", &held{budget: answers, source: reader, patience: time.Minute, timeout: calls.Timeout}, 10)
+		for _, name := range []string{"first", "second"} {
+			wait(name, &held{budget: answers, source: reader, patience: time.Minute, timeout: calls.Timeout}, 10)
+		}
 		wait("begun", begun, 11)
-		for range 2 {
+		for range 3 {
 			answers.Give(netip.Addr{}, 10)
 			synctest.Wait()
 		}
-		if got := strings.Join(order, ", "); got != "begun, new" {
+		if got := strings.Join(order, ", "); got != "begun, first, second" {
 			t.Errorf("the order is %s", got)
 		}
 	})

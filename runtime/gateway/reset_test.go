@@ -132,3 +132,30 @@ func TestReadsAgain(t *testing.T) {
 		}
 	}
 }
+
+// roundTrip is a transport of the library's that is a function.
+type roundTrip func(r *http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestOnlyReadsAreMarked: the library is told of a read that it may be sent again, and never of a write.
+func TestOnlyReadsAreMarked(t *testing.T) {
+	marked := false
+	config := *bare
+	config.Transport = func() http.RoundTripper {
+		return roundTrip(func(r *http.Request) (*http.Response, error) {
+			_, marked = r.Header["X-Idempotency-Key"]
+			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+		})
+	}
+	u, err := config.openUpstream(Upstream{RPC, chain, "https://node.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, write := range []bool{false, true, false} {
+		if _, _, err := u.post(t.Context(), nil, write, new(held)); err != nil || marked == write {
+			t.Errorf("write %t: marked %t, %v", write, marked, err)
+		}
+	}
+}
