@@ -175,7 +175,7 @@ func TestEnlarge(t *testing.T) {
 	}
 }
 
-// TestAnswerIsCutOff: what ends before its length does, or with another error, is not an answer.
+// TestAnswerIsCutOff: a body that ends before its length, or with an error, is not an answer.
 func TestAnswerIsCutOff(t *testing.T) {
 	for _, length := range []int64{-1, 10} {
 		h := &held{}

@@ -8,7 +8,7 @@ import (
 	"bailiff/runtime/ledger"
 )
 
-// TestDefaults: what the configuration leaves open is as it is documented.
+// TestDefaults: settings that are left out have their defaults, and settings that are given are in force.
 func TestDefaults(t *testing.T) {
 	b := newBench(t)
 	g := b.gateway
@@ -29,8 +29,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestPool: over HTTPS a connection is kept for every request that may be under way, for a time; none is made through a proxy
-// that the environment does not name.
+// TestPool: the pool for HTTPS keeps a connection for every read and write that may be under way, until it was idle for idleTimeout.
 func TestPool(t *testing.T) {
 	config := *bare
 	config.MaxInFlight = 3
@@ -45,7 +44,7 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// TestAttests: a credential attests with an attestation that is good, and with no other.
+// TestAttests: Attests reports whether the attestation of a credential is good.
 func TestAttests(t *testing.T) {
 	b := newBench(t)
 	token := b.token(b.claims([]byte{1}))
@@ -62,7 +61,7 @@ func TestAttests(t *testing.T) {
 	}
 }
 
-// TestTermsAreBounded: however many policies there are, so many terms are remembered, and the last is among them.
+// TestTermsAreBounded: the terms of at most maxTerms policies are remembered, the last among them.
 func TestTermsAreBounded(t *testing.T) {
 	var known termsByHash
 	for i := range 2*maxTerms + 1 {

@@ -149,7 +149,7 @@ func TestNoRoomForAnswers(t *testing.T) {
 	}
 }
 
-// TestNoRoomInWords: who gets no answer is told how much memory answers may take, and whose are in the way.
+// TestNoRoomInWords: the error names how much memory answers may take, and whose answers take it.
 func TestNoRoomInWords(t *testing.T) {
 	for reason, want := range map[error]string{
 		budget.ErrShare:         "the answers that clients at your address have not read yet take 96 MiB,",
@@ -161,7 +161,7 @@ func TestNoRoomInWords(t *testing.T) {
 	}
 }
 
-// TestGrow: a held takes what is missing to the byte, gives nothing back, and asks for nothing that it has.
+// TestGrow: grow takes exactly the bytes that are missing, and gives none back.
 func TestGrow(t *testing.T) {
 	answers := tight(100, 0)
 	calls := system.Real(time.Now)
@@ -189,7 +189,7 @@ func TestGrow(t *testing.T) {
 	}
 }
 
-// TestNoRoomTells: an error tells which bound was met: that of all answers, or that of a source.
+// TestNoRoomTells: the error names the bound that was met, that of all answers or that of a source.
 func TestNoRoomTells(t *testing.T) {
 	answers := tight(100<<20, 50<<20)
 	calls := system.Real(time.Now)
@@ -206,8 +206,8 @@ func TestNoRoomTells(t *testing.T) {
 	}
 }
 
-// TestBegunAnswersGoFirst: an answer that has memory already gets more before one that has none, though it asked later: only so does
-// the memory that is taken come back.
+// TestBegunAnswersGoFirst: an answer that has memory already gets more before those that have none, though it asked later. Memory that
+// is taken comes back only when such an answer ends.
 func TestBegunAnswersGoFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers := tight(100, 0)

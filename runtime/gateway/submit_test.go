@@ -38,8 +38,7 @@ func (n *noted) Policy(ctx context.Context, key ledger.ID) (ledger.StoredPolicy,
 	return n.Ledger.Policy(ctx, key)
 }
 
-// TestUses: the ledger is told of which attestation, key and policy a use is, what it commits to, and until when the attestation
-// holds.
+// TestUses: the ledger gets every member of a use, among them key, policy, commitment and the end of the attestation's 60 seconds.
 func TestUses(t *testing.T) {
 	own := policy + "\n# of its own\n"
 	for _, deployed := range []bool{false, true} {
@@ -119,7 +118,7 @@ func TestPolicyCannotBeRead(t *testing.T) {
 	}
 }
 
-// changing is a ledger under which a key changes so often before it lets a use through.
+// changing is a ledger that refuses the first uses, because the key has changed.
 type changing struct {
 	Ledger
 	left int

@@ -340,8 +340,7 @@ func checkUnanswered(t *testing.T, b *bench, want string) {
 	}
 }
 
-// TestUpstreamURLs: an upstream is an http or https URL of which a request can be made. What is refused is not shown: it may hold a
-// secret.
+// TestUpstreamURLs: an upstream has to be an http or https URL. The error does not show the URL, which may contain a secret.
 func TestUpstreamURLs(t *testing.T) {
 	for text, opens := range map[string]bool{
 		"http://node.example": true, "https://node.example/v3/secret": true, "http://[::1]:8545/": true,
@@ -370,7 +369,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestTransportOfAnother: a transport that is given serves every upstream, whatever its scheme.
+// TestTransportOfAnother: Config.Transport makes the transport of every upstream, whatever its scheme.
 func TestTransportOfAnother(t *testing.T) {
 	given := http.NewFileTransport(http.Dir(t.TempDir()))
 	config := *bare

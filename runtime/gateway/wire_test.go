@@ -380,7 +380,7 @@ func connected(t *testing.T) (ours, theirs net.Conn) {
 	return ours, theirs
 }
 
-// TestProber: a connection is used again while it is open and silent. One of which that can't be told is not.
+// TestProber: a connection is used again while it is open and silent, and never where the prober cannot tell.
 func TestProber(t *testing.T) {
 	ours, theirs := connected(t)
 	alive := prober(ours)
@@ -494,8 +494,7 @@ func TestWireExpiry(t *testing.T) {
 	}
 }
 
-// TestWireTake: a connection is taken from those that are idle only if its time has not run out, it takes a deadline and it lives. The
-// others are closed.
+// TestWireTake: take returns an idle connection whose timer has not run out, which accepts a deadline and is alive. It closes others.
 func TestWireTake(t *testing.T) {
 	yes, no := func() bool { return true }, func() bool { return false }
 	for name, c := range map[string]struct {
@@ -548,7 +547,7 @@ func (b *broken) SetDeadline(time.Time) error { return b.deadline }
 
 func (b *broken) Write([]byte) (int, error) { return 0, b.written }
 
-// TestWireFaults: a connection that can't be made, or used, is an error and is closed; a write is not tried on another.
+// TestWireFaults: a connection that cannot be made or used is closed, with an error. A write is not tried on another one.
 func TestWireFaults(t *testing.T) {
 	fault := errors.New("a fault")
 	for name, c := range map[string]struct {
