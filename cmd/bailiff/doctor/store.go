@@ -4,6 +4,7 @@ import (
 	"time"
 
 	pgledger "bailiff/runtime/ledger/postgres"
+	"bailiff/runtime/ledger/state"
 	"bailiff/runtime/system"
 )
 
@@ -30,6 +31,11 @@ func (p *Patient) examineStore() {
 		return
 	}
 	before := len(p.Findings)
+	if s.EventRetention != 0 {
+		if err := store.Drops(); err != nil {
+			p.Add(Trouble, "store", "SVC_EVENT_RETENTION: %v", err)
+		}
+	}
 	p.judgeStore(&status, options.Trust)
 	if before == len(p.Findings) {
 		p.Add(Sound, "store", "PostgreSQL %s confirms on a second machine, and has %d records; %q decides", status.Server, status.Last, status.Owner)
@@ -46,6 +52,9 @@ func (p *Patient) judgeStore(status *pgledger.Status, trust bool) {
 	}
 	if status.Changes {
 		p.Add(Doubt, "store", "the role of SVC_STORE may change and remove records; let services use one that bailiff store init --role has prepared")
+	}
+	if now := state.Latest(); status.Writes < now {
+		p.Add(Doubt, "store", "the level of the store is %d, and this release reads records up to %d; raise it when all instances are of this release: bailiff store level %d", status.Writes, now, now)
 	}
 	switch offset := status.Offset.Abs(); { // warned of at half of what an instance takes
 	case offset > pgledger.MaxClockOffset:

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	pgledger "bailiff/runtime/ledger/postgres"
+	"bailiff/runtime/ledger/state"
 )
 
 func TestJudgeStore(t *testing.T) {
@@ -22,7 +23,11 @@ func TestJudgeStore(t *testing.T) {
 		{pgledger.Status{Offset: 700 * time.Millisecond}, false, false, Doubt},
 		{pgledger.Status{Offset: 100 * time.Millisecond}, false, false, ""},
 		{pgledger.Status{}, false, true, Trouble},
+		{pgledger.Status{Writes: state.Latest() - 1}, false, false, Doubt},
 	} {
+		if row.status.Writes == 0 {
+			row.status.Writes = state.Latest()
+		}
 		p := &Patient{running: row.running}
 		p.judgeStore(&row.status, row.trust)
 		got := ""
