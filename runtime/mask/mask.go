@@ -53,12 +53,24 @@ var rowsAt, rowsAfter = func() (at, after [256]uint8) {
 	return at, after
 }()
 
+// maxPasses bounds the passes over a text. A hidden part may end the text of another credential, which the next pass finds; no text is
+// known that takes more than two.
+const maxPasses = 8
+
 // Text returns text with every credential hidden.
 func Text(text string) string {
-	at, from, to := next(text, 0)
-	if at < 0 {
-		return text
+	for range maxPasses {
+		at, from, to := next(text, 0)
+		if at < 0 {
+			return text
+		}
+		text = hide(text, at, from, to)
 	}
+	return text
+}
+
+// hide returns text with every credential hidden from the first on, which is given.
+func hide(text string, at, from, to int) string {
 	var b strings.Builder
 	b.Grow(len(text))
 	done := 0
