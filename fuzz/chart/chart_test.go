@@ -455,6 +455,7 @@ func TestRefused(t *testing.T) {
 		"an authority without a store":   {with(least, "store", values{"caSecret": "a"}), "at '/store/existingSecret'"},
 		"certificates from two places":   {with(many, "peers", values{"existingSecret": "a", "csi": values{"driver": "b"}}), "at '/peers/existingSecret'"},
 		"a store and production's keys":  {with(many, "internal", secret("a")), "at '/internal/existingSecret'"},
+		"a store and retention":          {with(many, "settings", settingsOf("SVC_EVENT_RETENTION", "90d")), "at '/settings/SVC_EVENT_RETENTION'"},
 		"a store out of reach":           {with(many, "networkPolicy", values{}), "networkPolicy.database is empty"},
 		"a store in the open":            {with(many, "settings", settingsOf("SVC_STORE", "postgres://a:b@c/d")), "SVC_STORE"},
 	} {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"bailiff/runtime/atomicfile"
 	"bailiff/runtime/attest"
@@ -50,8 +51,24 @@ type writer struct {
 	reached func(ledger.RetentionStep) error
 }
 
-// unfinished is the name of the file until it is whole.
-func (w *writer) unfinished() string { return filepath.Join(w.folder, "events.unfinished") }
+// A file has a name of its own until it is whole, since instances may have the folder in common. One that was left behind is removed after
+// a while: its writer, should there be one, can't give it its name then.
+const (
+	unfinished = "events.unfinished-"
+	leftBehind = time.Hour
+)
+
+// removeLeft removes files that were left behind.
+func removeLeft(folder string) error {
+	names, err := filepath.Glob(filepath.Join(folder, unfinished+"*"))
+	for _, name := range names {
+		info, gone := os.Stat(name)
+		if gone == nil && time.Since(info.ModTime()) > leftBehind {
+			err = errors.Join(err, os.Remove(name))
+		}
+	}
+	return err
+}
 
 // newWriter begins a file in a folder, which it makes.
 func newWriter(folder string, from ledger.Head, sign func(ledger.Head) ([]byte, error), reached func(ledger.RetentionStep) error) (*writer, error) {
@@ -62,8 +79,11 @@ func newWriter(folder string, from ledger.Head, sign func(ledger.Head) ([]byte, 
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
-	var err error
-	if w.file, err = os.OpenFile(w.unfinished(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600); err != nil {
+	err := removeLeft(folder)
+	if err != nil {
+		return nil, err
+	}
+	if w.file, err = os.CreateTemp(folder, unfinished+"*"); err != nil { // with the mode 0600
 		return nil, err
 	}
 	w.to, err = groupfile.NewWriter(io.MultiWriter(w.file, w.sum), fmt.Sprintf("%s%x %d %x", title, from.Stream, from.LSN, from.Hash))
@@ -76,7 +96,7 @@ func (w *writer) Add(group []byte) error { return w.to.Add(group) }
 // Abandon implements ledger.Exporter.
 func (w *writer) Abandon() {
 	_ = w.file.Close() // it is removed
-	_ = os.Remove(w.unfinished())
+	_ = os.Remove(w.file.Name())
 }
 
 // Close implements ledger.Exporter.
@@ -95,24 +115,24 @@ func (w *writer) Close(end ledger.Head) (sum [32]byte, err error) {
 		err = w.reached(ledger.ExportSynced)
 	}
 	if err = errors.Join(err, w.file.Close()); err != nil {
-		return sum, errors.Join(err, os.Remove(w.unfinished()))
+		return sum, errors.Join(err, os.Remove(w.file.Name()))
 	}
 	path := filepath.Join(w.folder, nameOf(w.from, end))
-	if err := errors.Join(os.Rename(w.unfinished(), path), atomicfile.SyncName(path), w.reached(ledger.ExportNamed)); err != nil {
+	if err := errors.Join(os.Rename(w.file.Name(), path), atomicfile.SyncName(path), w.reached(ledger.ExportNamed)); err != nil {
 		return sum, err
 	}
 	return [32]byte(w.sum.Sum(nil)), w.removeOthers(filepath.Base(path))
 }
 
-// removeOthers removes what an interrupted pass has exported: files of this log with the same beginning. The new one has their groups,
-// as far as these were not dropped, or the log has.
+// removeOthers removes the files of interrupted passes: those of this log with the same beginning that end before this one, which has their
+// groups. One that ends later may be of an instance that decides by now.
 func (w *writer) removeOthers(but string) error {
 	names, err := filepath.Glob(filepath.Join(w.folder, prefixOf(w.from)+"*"+but[strings.LastIndex(but, "-"):]))
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if filepath.Base(name) != but {
+		if filepath.Base(name) < but { // numbers have the same length
 			err = errors.Join(err, os.Remove(name))
 		}
 	}

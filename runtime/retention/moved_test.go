@@ -31,6 +31,40 @@ func (w *world) dropMore(t *testing.T, l *commit.Ledger, key *ledger.Key) (told 
 	return told
 }
 
+// TestLookWhileDropping verifies a log while its oldest groups are dropped: it is looked at as it was.
+func TestLookWhileDropping(t *testing.T) {
+	w, err := newWorld(t.TempDir())
+	must(t, err)
+	w.overStore(t)
+	l, err := w.open()
+	must(t, err)
+	key := w.story(t, l)
+	must(t, w.decide(l, key, 1500))
+	w.at += int64(2 * time.Hour)
+	must(t, w.decide(l, key, 10))
+	store, err := w.database()
+	must(t, err)
+	defer store.Close()
+	dropped := false
+	must(t, store.Look(func(log commit.Log) error {
+		_, err := commit.VerifyLog(log, func(ledger.Beginning) error { return nil }, func(ledger.Head) error {
+			if dropped {
+				return nil
+			}
+			drops, err := w.drop(l)
+			dropped = len(drops) > 0
+			return err
+		})
+		return err
+	}))
+	if !dropped {
+		t.Error("nothing was dropped meanwhile")
+	}
+	must(t, l.Close())
+	_, err = w.check()
+	must(t, err)
+}
+
 // TestMovedDropped moves a log whose oldest groups were dropped from a folder into a database, and back. It tells the same, and in each
 // place more is dropped.
 func TestMovedDropped(t *testing.T) {

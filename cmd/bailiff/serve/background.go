@@ -15,6 +15,7 @@ import (
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/runtime/atomicfile"
 	"bailiff/runtime/ledger"
+	pgledger "bailiff/runtime/ledger/postgres"
 	"bailiff/runtime/mail"
 	"bailiff/runtime/otlp"
 	"bailiff/runtime/webhook"
@@ -145,13 +146,10 @@ func (r *service) startExport(ctx context.Context, fault func(error)) error {
 	})
 }
 
-// otlpPlace is what the database has the place of the export under.
-const otlpPlace = "otlp"
-
 // sentPlace returns up to where events were sent by OTLP: where the record is, so that another instance goes on there.
 func (r *service) sentPlace() (string, error) {
 	if r.store != nil {
-		return r.store.Place(otlpPlace)
+		return r.store.Place(pgledger.SentByOTLP)
 	}
 	kept, err := os.ReadFile(r.settings.OTLPPath())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -163,7 +161,7 @@ func (r *service) sentPlace() (string, error) {
 // keepSentPlace keeps what sentPlace returns.
 func (r *service) keepSentPlace(place string) error {
 	if r.store != nil {
-		return r.store.KeepPlace(otlpPlace, place)
+		return r.store.KeepPlace(pgledger.SentByOTLP, place)
 	}
 	return atomicfile.ReplacePrivate(r.settings.OTLPPath(), []byte(place))
 }

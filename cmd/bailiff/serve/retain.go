@@ -46,6 +46,13 @@ func (r *service) retain(ctx context.Context) error {
 	if keep != nil && keep() == 0 {
 		return nil // what the collector has is not known yet
 	}
+	if r.store != nil { // before anything is exported
+		if err := r.store.Drops(); err != nil {
+			r.log.Error("old events can't be dropped", "error", err)
+			r.retaining.failing.Store(true)
+			return nil
+		}
+	}
 	age := time.Duration(r.settings.EventRetention)
 	drops, err := retention.Drop(ctx, retention.Config{
 		Ledger: r.ledger, Signer: r.signer, Clock: r.clock, Age: age, Folder: r.settings.EventExport, Keep: keep,

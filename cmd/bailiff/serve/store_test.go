@@ -51,7 +51,7 @@ func TestStoreSettings(t *testing.T) {
 func TestSignersOfStore(t *testing.T) {
 	server := pgtest.Start(t)
 	first := storeService(t, server)
-	if _, err := first.store.Init("", false); err != nil {
+	if _, err := first.store.Init("", nil); err != nil {
 		t.Fatal(err)
 	}
 	var err error

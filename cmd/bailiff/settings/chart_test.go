@@ -202,7 +202,8 @@ func combinations(t *testing.T) (conditions []any) {
 	when(at("replicas", object{"minimum": 2}), store, pairs, at("signingKeys.existingSecret", set))
 	when(object{"anyOf": []any{pairs, at("store.caSecret", set)}}, store)
 	when(at("peers.csi", some), at("peers.existingSecret", unset))
-	when(store, at("internal.existingSecret", unset)) // a Service finds no pod by whether it decides
+	// A Service finds no pod by whether it decides, and what each pod exports would fill its volume.
+	when(store, at("internal.existingSecret", unset), at("settings.SVC_EVENT_RETENTION", false))
 	return conditions
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"time"
 
 	"bailiff/cmd/bailiff/cli"
 	cmdsettings "bailiff/cmd/bailiff/settings"
@@ -35,7 +36,9 @@ func (c *levelCommand) Run(std cli.Streams) error {
 		}
 		fmt.Fprintf(std.Out, "the level of the store is %d, and this release reads records up to %d\n", status.Writes, state.Latest())
 		for _, one := range status.Instances {
-			fmt.Fprintf(std.Out, "%s reads records up to %d\n", one.Name, one.Reads)
+			if one.Heard <= pgledger.RaisePatience {
+				fmt.Fprintf(std.Out, "%s reads records up to %d, heard %s ago\n", one.Name, one.Reads, one.Heard.Round(time.Millisecond))
+			}
 		}
 		return nil
 	})

@@ -155,8 +155,17 @@ func (c *importCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pg
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return copied, err
 	}
+	sent, err := os.ReadFile(filepath.Join(c.From, filepath.Base(s.OTLPPath())))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return copied, err
+	}
 	told := c.Start(std, "copying the record")
 	err = store.Fill(string(signer), func(to commit.Log) error {
+		if placer, ok := to.(pgledger.Placer); ok && len(sent) > 0 { // what a collector has not got is sent from the database
+			if err := placer.KeepPlace(pgledger.SentByOTLP, string(sent)); err != nil {
+				return err
+			}
+		}
 		return pebbleledger.Reading(from, pebbleledger.Options{}, func(log commit.Log) (err error) {
 			copied, err = commit.Copy(log, to, rand.Reader, func(lsn uint64) { told.Reached("up to record %d", lsn) })
 			return err
@@ -309,6 +318,9 @@ func (c *exportCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pg
 		if err == nil {
 			err = atomicfile.ReplacePrivate(filepath.Join(c.To, filepath.Base(s.CheckpointPath())), signed)
 		}
+		if err == nil {
+			err = c.keepSent(store, filepath.Base(s.OTLPPath()))
+		}
 		return errors.Join(err, atomicfile.SyncName(beside), atomicfile.SyncName(c.To), reached("the folder is made"))
 	})
 	if err != nil {
@@ -318,6 +330,15 @@ func (c *exportCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pg
 		return copied, err
 	}
 	return copied, errors.Join(os.Rename(beside, to), atomicfile.SyncName(to))
+}
+
+// keepSent puts the place up to which events were sent to a collector into the folder, for a service that goes on there.
+func (c *exportCommand) keepSent(store *pgledger.Store, name string) error {
+	sent, err := store.Place(pgledger.SentByOTLP)
+	if err != nil || sent == "" {
+		return err
+	}
+	return atomicfile.ReplacePrivate(filepath.Join(c.To, name), []byte(sent))
 }
 
 // reached is called at each step after which something is on a disk, and what it returns is the step's error. Tests replace it.

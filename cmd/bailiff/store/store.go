@@ -26,18 +26,18 @@ type Commands struct {
 type initCommand struct {
 	Role string `help:"Give this role of the database what a service needs, and no more: it adds to the record and can't change it." placeholder:"ROLE"`
 
-	Retention bool `help:"Let the role drop old records, too, as SVC_EVENT_RETENTION does."`
+	Retention *bool `negatable:"" help:"Let the role drop old records, too, as SVC_EVENT_RETENTION does; --no-retention takes that back."`
 }
 
 // Help says as whom to run it.
 func (c *initCommand) Help() string {
 	return `Makes the schema bailiff and its tables in the database of SVC_STORE, for the environment of SVC_ENV. Tables that
-are there stay. Run it as a role that may make a schema, and let the services use another one, which --role names (CREATE ROLE makes it). Without --retention that role may not drop records, even if it could before.`
+are there stay. Run it as a role that may make a schema, and let the services use another one, which --role names (CREATE ROLE makes it).`
 }
 
 // Run makes the tables.
 func (c *initCommand) Run(std cli.Streams) error {
-	if c.Retention && c.Role == "" {
+	if c.Retention != nil && c.Role == "" {
 		return cli.Usage("--retention says what --role may do; name the role")
 	}
 	return with(func(s *cmdsettings.Settings, store *pgledger.Store) error {
@@ -51,7 +51,7 @@ func (c *initCommand) Run(std cli.Streams) error {
 		}
 		if c.Role != "" {
 			done += ", and the role " + c.Role + " may use them"
-			if c.Retention {
+			if c.Retention != nil && *c.Retention {
 				done += " and drop old records"
 			}
 		}

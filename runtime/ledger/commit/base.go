@@ -34,11 +34,15 @@ type Dropper interface {
 	SaveBase(lsn uint64, write func(io.Writer) error, reached func(ledger.RetentionStep) error) error
 	// OpenBase opens the base of an LSN to be read.
 	OpenBase(lsn uint64) (Base, error)
-	// Drop durably puts a beginning, under its LSN, in the place of every group that begins at this LSN or before it: both or neither.
+	// Drop durably puts a beginning, under its LSN, in the place of every group that begins at this LSN or before it: both or neither. An error
+	// that wraps ErrNotDropped says that it is neither; after another one the log is in doubt.
 	Drop(lsn uint64, beginning []byte, reached func(ledger.RetentionStep) error) error
 	// Free gives the space back of groups that begin before an LSN, which were dropped, and removes every base but that of the LSN.
 	Free(lsn uint64, reached func(ledger.RetentionStep) error) error
 }
+
+// ErrNotDropped says that groups were certainly not dropped.
+var ErrNotDropped = errors.New("ledger: nothing was dropped")
 
 // A Base is a base that is open.
 type Base interface {

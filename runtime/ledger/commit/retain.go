@@ -274,7 +274,9 @@ func (r *retaining) cut(after *base) error {
 	defer l.cutting.Unlock()
 	if err := r.store.Drop(after.After.LSN, after.seal(), r.q.Reached); err != nil {
 		err = fmt.Errorf("dropping the groups up to record %d: %w", after.After.LSN, err)
-		l.Fail(err)
+		if !errors.Is(err, ErrNotDropped) {
+			l.Fail(err)
+		}
 		return errors.Join(fmt.Errorf("ledger: %w", err), after.file.Close())
 	}
 	l.mu.Lock()

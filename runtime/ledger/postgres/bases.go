@@ -26,6 +26,11 @@ const functions = `
 CREATE OR REPLACE FUNCTION bailiff.drop_groups(of_slot int, of_owner text, by_maker text, upto bigint, beginning bytea, beginning_hash bytea)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
 BEGIN
+	IF NOT EXISTS (SELECT FROM bailiff.groups WHERE slot = of_slot AND first = upto + 1)
+		OR upto IS DISTINCT FROM (SELECT last FROM bailiff.groups WHERE slot = of_slot AND first <= upto ORDER BY first DESC LIMIT 1)
+		OR pg_catalog.sha256(beginning) <> beginning_hash THEN
+		RAISE EXCEPTION 'no group ends with record %, or none follows it, or the beginning is another one', upto;
+	END IF;
 	DELETE FROM bailiff.groups WHERE slot = of_slot AND first <= upto;
 	INSERT INTO bailiff.groups (slot, first, last, hash, data) VALUES (of_slot, upto, upto, beginning_hash, beginning);
 	UPDATE bailiff.bases SET chosen = true WHERE slot = of_slot AND lsn = upto AND maker = by_maker;
@@ -48,6 +53,10 @@ REVOKE ALL ON FUNCTION bailiff.drop_groups, bailiff.drop_bases FROM PUBLIC;`
 const dropping = `
 GRANT EXECUTE ON FUNCTION bailiff.drop_groups, bailiff.drop_bases TO %[1]s;`
 
+// keeping takes that back.
+const keeping = `
+REVOKE ALL ON FUNCTION bailiff.drop_groups, bailiff.drop_bases FROM %[1]s;`
+
 // Drops returns an error where the role may not drop groups.
 func (s *Store) Drops() error {
 	if err := s.check(); err != nil {
@@ -67,6 +76,16 @@ func (k *kept) alone(statements func(context.Context, pgx.Tx) error) error {
 	writing := &session{find: k.db.writing.find, patience: dropPatience}
 	defer writing.close()
 	return writing.do(func(ctx context.Context, c *pgx.Conn) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		k.calls.Go(func() { // a log that has failed is opened again when this has ended
+			select {
+			case <-k.failed:
+			case <-k.ended:
+			case <-ctx.Done():
+			}
+			cancel()
+		})
 		return pgx.BeginFunc(ctx, c, func(t pgx.Tx) error { return statements(ctx, t) })
 	})
 }
@@ -99,7 +118,7 @@ func (k *kept) Drop(lsn uint64, beginning []byte, reached func(ledger.RetentionS
 	hash := sha256.Sum256(beginning)
 	err := k.alone(func(ctx context.Context, t pgx.Tx) error {
 		if _, err := t.Exec(ctx, `SELECT bailiff.drop_groups($1, $2, $3, $4, $5, $6)`, k.slot, k.me.id, k.maker(), int64(lsn), beginning, hash[:]); err != nil { //nolint:gosec // LSNs are counted up from 1
-			return err
+			return fmt.Errorf("%w: %w", commit.ErrNotDropped, err) // the commit was not asked for
 		}
 		return reached(ledger.DropWritten)
 	})

@@ -2,15 +2,21 @@ package pgledger
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"bailiff/fuzz/kit/pgtest"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
 )
 
 // beginning is what a log begins with after an LSN, as far as the log looks at it (ledger/commit, begin.go).
@@ -61,6 +67,14 @@ func TestBases(t *testing.T) {
 	}
 }
 
+// base writes a base.
+func base(text string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write([]byte(text))
+		return err
+	}
+}
+
 // TestDropReplaced has an owner that was replaced drop groups: none go, and the base of the one that decides stays.
 func TestDropReplaced(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test's
@@ -71,12 +85,6 @@ func TestDropReplaced(t *testing.T) {
 			first := uint64(len(groups) + 1)
 			must(t, l.Append(first, sealed(rng, first, 1)))
 			groups = append(groups, l.at)
-		}
-	}
-	base := func(text string) func(io.Writer) error {
-		return func(w io.Writer) error {
-			_, err := w.Write([]byte(text))
-			return err
 		}
 	}
 	holds := func(want string, first, count int) {
@@ -99,7 +107,14 @@ func TestDropReplaced(t *testing.T) {
 	if err := first.Drop(2, beginning(groups[1]), reached); err == nil || !strings.Contains(err.Error(), "another instance decides") {
 		t.Errorf("an owner that was replaced drops groups: %v", err)
 	}
-	holds("after a drop that was refused", 1, 6)
+	for what, upto := range map[string]uint64{"the whole log": 6, "records that are not there": 99} {
+		must(t, second.SaveBase(upto, base("second"), reached))
+		if err := second.Drop(upto, beginning(group{last: upto}), reached); !errors.Is(err, commit.ErrNotDropped) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	must(t, second.SaveBase(2, base("second"), reached))
+	holds("after drops that were refused", 1, 6)
 	must(t, first.Free(0, reached))
 
 	must(t, second.Drop(2, beginning(groups[1]), reached))
@@ -133,5 +148,21 @@ func seenBefore(t *testing.T, db database, groups []group) {
 	other.saw(group{first: 2, last: 2, hash: [32]byte{1}})
 	if err := other.missing(db, 0); err == nil {
 		t.Error("the log begins after another record than the one that was seen")
+	}
+}
+
+// TestDropAbandoned: a drop that hangs ends when the log fails, since the log is opened again only after that.
+func TestDropAbandoned(t *testing.T) {
+	db := connect(t, pgtest.Shared(t).URL())
+	k := &kept{log: open(t, unclosed{db}, "a", "1", hour), db: db}
+	defer k.Close()
+	began := time.Now()
+	err := k.alone(func(ctx context.Context, tx pgx.Tx) error {
+		k.fail(errSilent)
+		_, err := tx.Exec(ctx, "SELECT pg_sleep(300)")
+		return err
+	})
+	if took := time.Since(began); err == nil || took > time.Minute {
+		t.Errorf("it ended after %s: %v", took, err)
 	}
 }

@@ -23,7 +23,7 @@ func TestConformance(t *testing.T) {
 		connect(t, server.URL())
 	}
 	store := newStore(t, server.URL(), "a", !*full)
-	_, err := store.Init("", false)
+	_, err := store.Init("", nil)
 	must(t, err)
 	open := func(t *testing.T) ledger.Ledger {
 		t.Helper()

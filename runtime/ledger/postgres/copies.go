@@ -56,9 +56,11 @@ func saveSnapshot(ctx context.Context, t pgx.Tx, slot int, snapshot []byte) erro
 }
 
 // LoadSnapshot implements commit.Snapshots.
-func (k *kept) LoadSnapshot() (snapshot []byte, err error) {
-	err = k.db.query(func(ctx context.Context, c *pgx.Conn) error {
-		rows, err := c.Query(ctx, `SELECT data FROM bailiff.snapshots WHERE slot = $1 ORDER BY part`, k.slot)
+func (k *kept) LoadSnapshot() (snapshot []byte, err error) { return loadSnapshot(k.db.query, k.slot) }
+
+func loadSnapshot(query func(func(context.Context, *pgx.Conn) error) error, slot int) (snapshot []byte, err error) {
+	err = query(func(ctx context.Context, c *pgx.Conn) error {
+		rows, err := c.Query(ctx, `SELECT data FROM bailiff.snapshots WHERE slot = $1 ORDER BY part`, slot)
 		if err != nil {
 			return err
 		}

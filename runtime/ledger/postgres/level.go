@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -14,11 +15,11 @@ import (
 // A store has a level, so that instances of this release and of the one before can take over from each other: the highest number of a form
 // that records may have. It is raised when all instances read the new ones.
 
-// raisePatience is how long an instance that was not heard keeps the level from being raised.
-const raisePatience = "1 minute"
+// RaisePatience is how long an instance that was not heard keeps the level from being raised.
+const RaisePatience = time.Minute
 
 const sqlRaise = `UPDATE bailiff.store SET writes = $1 WHERE writes <= $1
-AND NOT EXISTS (SELECT FROM bailiff.instances WHERE reads < $1 AND seen > clock_timestamp() - interval '` + raisePatience + `')`
+AND NOT EXISTS (SELECT FROM bailiff.instances WHERE reads < $1 AND seen > clock_timestamp() - $2::bigint * interval '1 microsecond')`
 
 // Raise raises the level of the store. An instance writes records of it when it opens the record the next time.
 func (s *Store) Raise(to int) error {
@@ -28,9 +29,12 @@ func (s *Store) Raise(to int) error {
 	if to > state.Latest() {
 		return fmt.Errorf("ledger: this release reads records up to %d; run a release that reads %d", state.Latest(), to)
 	}
-	rows, err := s.db.copying.exec(sqlRaise, to)
-	if err != nil || rows == 1 {
-		return err
+	rows, err := s.db.copying.exec(sqlRaise, to, RaisePatience.Microseconds())
+	if err != nil {
+		return fmt.Errorf("ledger: raising the level, which the role that owns the tables may do: %w", err)
+	}
+	if rows == 1 {
+		return nil
 	}
 	made, err := s.db.made()
 	switch {
@@ -46,13 +50,13 @@ func (s *Store) Raise(to int) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("ledger: these instances do not read records of the level %d: %q; update them, or end them and wait for %s", to, older, raisePatience)
+	return fmt.Errorf("ledger: these instances do not read records of the level %d: %q; update them, or end them and wait for %s", to, older, RaisePatience)
 }
 
 // older returns the names of instances that do not read records of a level.
 func (s *Store) older(level int) (names []string, err error) {
 	err = s.db.query(func(ctx context.Context, c *pgx.Conn) error {
-		rows, err := c.Query(ctx, `SELECT name FROM bailiff.instances WHERE reads < $1 AND seen > clock_timestamp() - interval '`+raisePatience+`' ORDER BY name`, level)
+		rows, err := c.Query(ctx, `SELECT name FROM bailiff.instances WHERE reads < $1 AND seen > clock_timestamp() - $2::bigint * interval '1 microsecond' ORDER BY name`, level, RaisePatience.Microseconds())
 		if err == nil {
 			names, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		}

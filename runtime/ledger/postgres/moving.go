@@ -12,6 +12,7 @@ import (
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/state"
 )
 
 // movePatience is how long a whole log may take to be written.
@@ -23,19 +24,25 @@ var errRecords = errors.New("ledger: the database has records already; a log is 
 // ErrUnsettled says that the database has not said whether it has kept what Fill has filled.
 var ErrUnsettled = errors.New("ledger: it is not known whether the database has kept the record")
 
-// Look calls use with the log, which can't be changed by it, while an instance may decide.
+// Look calls use with the log as it is at one moment, which can't be changed by it, while an instance may decide, and drop old groups.
 func (s *Store) Look(use func(commit.Log) error) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	l := &log{life: s.life, db: s.db}
-	return use(looking{l, &kept{log: l, db: s.db}})
+	reading := &session{find: s.find, patience: movePatience}
+	defer reading.close()
+	return reading.do(func(ctx context.Context, c *pgx.Conn) error {
+		return pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(pgx.Tx) error {
+			l := &log{life: s.life, db: s.db}
+			return use(looking{log: l, query: func(statement func(context.Context, *pgx.Conn) error) error { return statement(ctx, c) }})
+		})
+	})
 }
 
-// A looking is a log of which a copy may be made again while it is looked at: a snapshot is replaced as a whole, and the index is not.
+// A looking is a log that is looked at over one connection.
 type looking struct {
 	*log
-	kept *kept
+	query func(func(context.Context, *pgx.Conn) error) error
 }
 
 var (
@@ -44,7 +51,9 @@ var (
 )
 
 // OpenBase implements commit.Dropper.
-func (l looking) OpenBase(lsn uint64) (commit.Base, error) { return l.kept.OpenBase(lsn) }
+func (l looking) OpenBase(lsn uint64) (commit.Base, error) {
+	return openBase(l.query, baseID{l.slot, lsn, ""})
+}
 
 // SaveBase implements commit.Dropper.
 func (looking) SaveBase(uint64, func(io.Writer) error, func(ledger.RetentionStep) error) error {
@@ -58,10 +67,18 @@ func (looking) Drop(uint64, []byte, func(ledger.RetentionStep) error) error { re
 func (looking) Free(uint64, func(ledger.RetentionStep) error) error { return errTaken }
 
 // LoadSnapshot implements commit.Snapshots.
-func (l looking) LoadSnapshot() ([]byte, error) { return l.kept.LoadSnapshot() }
+func (l looking) LoadSnapshot() ([]byte, error) { return loadSnapshot(l.query, l.slot) }
 
 // SaveSnapshot implements commit.Snapshots.
 func (looking) SaveSnapshot([]byte) error { return errTaken }
+
+// Head implements commit.Log.
+func (l looking) Head() (first uint64, err error) {
+	err = l.query(func(ctx context.Context, c *pgx.Conn) error {
+		return c.QueryRow(ctx, `SELECT COALESCE(max(first), 0) FROM bailiff.groups WHERE slot = $1`, l.slot).Scan(&first)
+	})
+	return first, err
+}
 
 // Read implements commit.Log. What the table says of a group has to be what the group says: the next append rests on it.
 func (l looking) Read(from uint64, yield func(first uint64, group []byte) bool) error {
@@ -69,8 +86,11 @@ func (l looking) Read(from uint64, yield func(first uint64, group []byte) bool) 
 }
 
 // truth reads a page of the log, and notices a group that is another than the columns beside it say.
-func (l looking) truth(from uint64) ([]group, error) {
-	page, err := l.page(from)
+func (l looking) truth(from uint64) (page []group, err error) {
+	err = l.query(func(ctx context.Context, c *pgx.Conn) error {
+		page, err = readGroups(ctx, c, l.slot, from, pageGroups)
+		return err
+	})
 	for _, g := range page {
 		if last, torn := commit.LastOf(g.data); torn != nil || last != g.last || sha256.Sum256(g.data) != g.hash {
 			return nil, fmt.Errorf("group %d: %w", g.first, errChanged)
@@ -87,7 +107,7 @@ func (s *Store) Drain(to string, use func(commit.Log) error) error {
 	if err != nil {
 		return err
 	}
-	err = use(looking{log.log, log})
+	err = use(looking{log: log.log, query: log.db.query})
 	if err == nil {
 		err = noteMoved(log, to)
 	}
@@ -117,6 +137,9 @@ func (s *Store) Fill(signer string, fill func(commit.Log) error) error {
 	log, err := s.open()
 	if err != nil {
 		return err
+	}
+	if log.writes < state.Latest() {
+		return errors.Join(fmt.Errorf("ledger: the level of the store is %d, and the log may have records up to %d; raise it first: bailiff store level %d", log.writes, state.Latest(), state.Latest()), log.Close())
 	}
 	var end group
 	err = s.pour(log, func(p *pouring) (err error) {
@@ -190,7 +213,23 @@ var (
 	_ commit.Log       = (*pouring)(nil)
 	_ commit.Snapshots = (*pouring)(nil)
 	_ commit.Dropper   = (*pouring)(nil)
+	_ Placer           = (*pouring)(nil)
 )
+
+// A Placer is a log that Fill fills, with the places up to which it was read.
+type Placer interface {
+	// KeepPlace keeps a place as Store.KeepPlace does, with the log or not at all.
+	KeepPlace(name, place string) error
+}
+
+// KeepPlace implements Placer.
+func (p *pouring) KeepPlace(name, place string) error {
+	if err := p.end(); err != nil {
+		return err
+	}
+	_, err := p.tx.Exec(p.ctx, sqlPlace, name, place)
+	return err
+}
 
 // imported is the maker of a base that was imported.
 const imported = "import"

@@ -113,7 +113,7 @@ func (s *Store) Ledger(options commit.Options, again reopen.Options) (*commit.Le
 // open waits until no other instance owns the log, and takes it. Its Close hands it over at once.
 func (s *Store) open() (*kept, error) {
 	s.db.asking.close() // it may be to a primary that hangs
-	if err := s.check(); err != nil {
+	if err := errors.Join(s.check(), s.may()); err != nil {
 		return nil, err
 	}
 	if _, err := s.readable(); err != nil {
@@ -158,6 +158,15 @@ func (s *Store) check() error {
 		return nil
 	}
 	return s.db.replicated()
+}
+
+// may returns an error where the role lacks a right on a table that came with a later release.
+func (s *Store) may() error {
+	n, err := s.db.asking.number(`SELECT count(*) FROM (VALUES ('places'), ('bases')) AS t (name) WHERE NOT has_table_privilege('bailiff.' || t.name, 'INSERT')`)
+	if err == nil && n > 0 {
+		err = errors.New("ledger: the role of the database lacks rights on tables that are new; give it these, as the role that owns the tables: bailiff store init --role ROLE")
+	}
+	return err
 }
 
 // readable returns what the database says of itself, and an error where the record was exported from it, or is of a newer release.
@@ -225,6 +234,11 @@ func (s *Store) NoteSigner(ids string) error {
 	return err
 }
 
+// SentByOTLP is the name of the place up to which events were sent to a collector.
+const SentByOTLP = "otlp"
+
+const sqlPlace = `INSERT INTO bailiff.places (name, place) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET place = excluded.place`
+
 // Place returns what KeepPlace kept last under a name, by whichever instance; "" where there was none.
 func (s *Store) Place(name string) (place string, err error) {
 	err = s.db.asking.do(func(ctx context.Context, c *pgx.Conn) error {
@@ -240,7 +254,7 @@ func (s *Store) Place(name string) (place string, err error) {
 // KeepPlace keeps how far the record was read by something, for the instance that continues it. An instance that was replaced may put
 // the place back.
 func (s *Store) KeepPlace(name, place string) error {
-	_, err := s.db.copying.exec(`INSERT INTO bailiff.places (name, place) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET place = excluded.place`, name, place)
+	_, err := s.db.copying.exec(sqlPlace, name, place)
 	return err
 }
 

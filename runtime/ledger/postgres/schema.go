@@ -79,7 +79,6 @@ INSERT INTO bailiff.slots (slot) VALUES (0) ON CONFLICT DO NOTHING;` + functions
 const grants = `
 GRANT USAGE ON SCHEMA bailiff TO %[1]s;
 REVOKE ALL ON ALL TABLES IN SCHEMA bailiff FROM %[1]s;
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA bailiff FROM %[1]s;
 GRANT SELECT ON bailiff.store TO %[1]s;
 GRANT UPDATE (signer, moved) ON bailiff.store TO %[1]s;
 GRANT SELECT, UPDATE ON bailiff.slots TO %[1]s;

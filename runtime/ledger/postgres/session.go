@@ -138,7 +138,9 @@ func newFinder(url string) (*finder, error) {
 		one := config.Copy()
 		one.Host, one.Port, one.TLSConfig, one.Fallbacks = host.Host, host.Port, host.TLSConfig, nil
 		one.RuntimeParams["synchronous_commit"] = "on"
-		one.RuntimeParams["statement_timeout"] = "0"
+		for _, timeout := range []string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"} {
+			one.RuntimeParams[timeout] = "0"
+		}
 		one.RuntimeParams["application_name"] = "bailiff"
 		f.hosts = append(f.hosts, one)
 	}

@@ -40,8 +40,8 @@ func (p *postgres) made() (m made, err error) {
 // Init makes the tables that are missing, and gives a role, if one is named, what a service needs of them. It reports whether it made
 // any; tables of another environment or of a newer release are an error.
 //
-// With drops the role may drop old groups, as retention does.
-func (s *Store) Init(role string, drops bool) (fresh bool, err error) {
+// drops says whether the role may drop old groups, as retention does; nil leaves that as it is.
+func (s *Store) Init(role string, drops *bool) (fresh bool, err error) {
 	before, err := s.db.made()
 	switch {
 	case err != nil:
@@ -62,8 +62,11 @@ func (s *Store) Init(role string, drops bool) (fresh bool, err error) {
 			return nil
 		}
 		given := grants
-		if drops {
+		switch {
+		case drops != nil && *drops:
 			given += dropping
+		case drops != nil:
+			given += keeping
 		}
 		if _, err := t.Exec(ctx, fmt.Sprintf(given, pgx.Identifier{role}.Sanitize())); err != nil {
 			return fmt.Errorf("giving the role %s what it needs (CREATE ROLE makes it): %w", role, err)
