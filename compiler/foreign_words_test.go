@@ -90,3 +90,12 @@ func eachBlockingList(t *testing.T, f func(row *frame.Key, items []string)) {
 		t.Errorf("only %d lists were tried", tried)
 	}
 }
+
+// TestAddressAfter0x: an address may be right after another 0x, which is how templates that already have one spell it.
+func TestAddressAfter0x(t *testing.T) {
+	for _, rule := range []string{"deny_string: 0x0xabcdef0123456789abcdef0123456789abcdef01", "deny_if.metadata.note contains 0x0xabcdef0123456789abcdef0123456789abcdef01"} {
+		if _, found := compileText(example.Custom(rule)); found.HasErrors() {
+			t.Errorf("%s: %v", rule, found)
+		}
+	}
+}

@@ -127,7 +127,7 @@ func (b *Builder) Counter(c Counter) uint16 {
 	i, known := intern(b, b.counts, c.Name, len(b.program.counters))
 	if !known {
 		b.program.counters = append(b.program.counters, c)
-	} else if i < len(b.program.counters) && b.program.counters[i] != c {
+	} else if b.program.counters[i] != c {
 		b.failf("two different counters are called %q", c.Name)
 	}
 	return uint16(i)

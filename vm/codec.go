@@ -2,7 +2,6 @@ package vm
 
 import (
 	"encoding/binary"
-	"math"
 
 	"bailiff/vm/match"
 	"bailiff/vm/wire"
@@ -166,9 +165,10 @@ func (r *reader) debug(n int) []Span {
 // offset reads a difference to an offset.
 func (r *reader) offset(from int32) int32 {
 	v := r.Varint()
-	if v < -math.MaxUint32 || v > math.MaxUint32 || int64(from)+v != int64(int32(int64(from)+v)) {
+	to := int64(from) + v // one that wraps is not near zero either
+	if to != int64(int32(to)) {
 		r.Failf("an offset does not fit into 32 bits")
 		return 0
 	}
-	return int32(int64(from) + v)
+	return int32(to)
 }

@@ -83,6 +83,7 @@ func TestBuilderRefuses(t *testing.T) {
 			b.Counter(Counter{Name: "c", Window: Hour})
 		}, "two different counters"},
 		"a hit of another set": {func(b *Builder) { b.Hit(If, b.Texts(literal("a")), literal("b"), b.NewLabel()) }, "does not hold"},
+		"a hit of no set":      {func(b *Builder) { b.Hit(If, 0, literal("b"), b.NewLabel()) }, "does not hold"},
 		"a rule out of range":  {func(b *Builder) { b.Note(3); b.End() }, "rule 3: the program has 0"},
 		"nothing":              {func(*Builder) {}, "0 instructions"},
 		"too many instructions": {func(b *Builder) {

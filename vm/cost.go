@@ -75,8 +75,6 @@ func (p *Program) operandCost(in Instruction) (each, byByte int) {
 	switch in.Op {
 	case OpSwitch:
 		return p.tables[in.C].Cost(), 0
-	case OpAmount:
-		return 0, 0
 	case OpMatch:
 		return p.constants[in.C].pattern.Cost()
 	}

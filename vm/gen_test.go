@@ -88,7 +88,7 @@ func (g source) test(b *Builder, slot uint16, next func() Label, following Label
 				cases = append(cases, Case{Text: text, Prefix: (i+g.Intn(2))%2 == 0, To: next()})
 			}
 		}
-		b.Switch(slot, over, append(cases, Case{Text: "zz", To: over})...)
+		b.Switch(slot, over, append(cases, Case{Text: g.oneOf("zz", "aab"), To: over})...)
 		b.Place(over)
 		return
 	case 4:
@@ -101,7 +101,11 @@ func (g source) test(b *Builder, slot uint16, next func() Label, following Label
 		style := match.Mailbox + match.GlobStyle(g.Intn(int(match.GlobStyleCount-match.Mailbox)))
 		b.Test(OpGlob, g.when(), slot, b.Globs(style, g.oneOf("a", "*", "a*b"), g.oneOf("*.*", "mcp.*", "*@*", "b")), over)
 	default:
-		b.Test(OpIn+Op(g.Intn(4)), g.when(), slot, b.Texts(g.entries(1+g.Intn(3))...), over)
+		n := 1 + g.Intn(3)
+		if g.Intn(6) == 0 {
+			n = 2 * match.FewEntries
+		}
+		b.Test(OpIn+Op(g.Intn(4)), g.when(), slot, b.Texts(g.entries(n)...), over)
 	}
 	g.effect(b, next)
 	b.Place(over)

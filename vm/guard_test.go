@@ -12,9 +12,12 @@ import (
 // guardedProgram returns a program of several tests of slot x, some of them with a test of another slot behind them, and a
 // text that some of them may hold for.
 func (g source) guardedProgram() (*Program, string) {
-	b, kind := NewBuilder("2.1.0"), g.Intn(2)
+	b, kind, starts := NewBuilder("2.1.0"), g.Intn(2), g.Intn(4) == 0
 	for i := range 2 + g.Intn(4) {
 		op := [][]Op{{OpIn, OpEnds, OpHost}, {OpContains}}[kind][g.Intn(3-2*kind)]
+		if starts && g.Intn(3) == 0 { // which no guard is for
+			op = OpStarts
+		}
 		var entries []match.Entry
 		for range 1 + g.Intn(2) {
 			entries = append(entries, match.Entry{Text: g.word(3) + string(rune('c'+len(entries)))})
@@ -37,6 +40,11 @@ func (g source) guardedProgram() (*Program, string) {
 		}
 		b.Deny(b.Rule(Rule{Name: fmt.Sprint("rule", i), Code: "DENIED", Message: "denied"}), g.blame(b, "x", "y", "z", "v"), over)
 		b.Place(over)
+		if g.Intn(4) == 0 {
+			next := b.NewLabel()
+			b.Jump(next)
+			b.Place(next)
+		}
 	}
 	b.End()
 	p, err := b.Program()
@@ -44,8 +52,11 @@ func (g source) guardedProgram() (*Program, string) {
 		return nil, ""
 	}
 	text := g.word(12)
-	if n := len(p.constants); g.Intn(2) == 0 {
-		text += p.constants[g.Intn(n)].entries[0].Text
+	switch entry := p.constants[g.Intn(len(p.constants))].entries[0].Text; g.Intn(4) {
+	case 0, 1:
+		text += entry
+	case 2:
+		text = entry + text
 	}
 	return p, text
 }
@@ -126,4 +137,30 @@ func setOf(text string) *match.Set {
 	s := new(match.Set)
 	s.Load([]match.Entry{{Text: text}}, 0)
 	return s
+}
+
+// TestGuardsFarApart holds that tests have their own guard, also where the numbers of their instructions share the lowest byte.
+func TestGuardsFarApart(t *testing.T) {
+	b := NewBuilder("2.1.0")
+	for at, texts := range []string{"abc", "def"} {
+		for len(b.program.code) < 256*at {
+			b.Note(b.Rule(Rule{Name: "note"}))
+		}
+		for _, letter := range texts {
+			over := b.NewLabel()
+			b.Test(OpIn, Unless, b.Field("x"), b.Texts(literal(string(letter)+"z")), over)
+			b.Deny(b.Rule(Rule{Name: string(letter)}), Blame{Slot: b.Field("x")}, over)
+			b.Place(over)
+		}
+	}
+	b.End()
+	p, err := b.Program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, subject := range []string{"az", "bz", "cz", "dz", "ez", "fz", "gz", "z", ""} {
+		if wrong := differs(new(Machine), p, p.frameOf(map[string]Value{"x": text(subject)})); wrong != "" {
+			t.Errorf("%q: %.300s", subject, wrong)
+		}
+	}
 }

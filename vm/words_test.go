@@ -245,6 +245,8 @@ func TestAmountTests(t *testing.T) {
 	}
 	for name, change := range map[string]func(*AmountTest){
 		"an unknown instruction":    func(t *AmountTest) { t.Answer = 99 },
+		"an instruction behind":     func(t *AmountTest) { t.Answer = uint16(p.Len()) },
+		"an answer twice":           func(t *AmountTest) { t.Answer, t.PC = 3, 2 },
 		"a test that comes later":   func(t *AmountTest) { t.PC = 6 },
 		"an answer before the last": func(t *AmountTest) { t.Answer = 3 },
 		"a test of kinds":           func(t *AmountTest) { t.PC = 0 },

@@ -242,3 +242,22 @@ func BenchmarkCmp(b *testing.B) {
 		x.Cmp(y)
 	}
 }
+
+// TestParseEveryByte holds that texts of digits, each byte of which is replaced by every byte in turn, and texts of one byte, are read as the
+// oracle reads them: digits are read eight at a time.
+func TestParseEveryByte(t *testing.T) {
+	const digits = "9081726354891706352"
+	holds := agrees(Parse)
+	for n := 1; n <= len(digits); n++ {
+		for c := range 256 {
+			if text := strings.Repeat(string([]byte{byte(c)}), n); !holds(text, 18) {
+				t.Errorf("%q is read otherwise", text)
+			}
+			for at := range n {
+				if text := digits[:at] + string([]byte{byte(c)}) + digits[at+1:n]; !holds(text, 18) {
+					t.Errorf("%q is read otherwise", text)
+				}
+			}
+		}
+	}
+}

@@ -87,13 +87,13 @@ func (a *automaton) classify(texts []string, fold bool) {
 	}
 }
 
-// countStates returns the number of different beginnings of texts, the empty one included.
+// countStates returns the number of different beginnings of texts, the empty one included. In order no text begins the one before it.
 func countStates(texts []string) int {
 	sorted := slices.Sorted(slices.Values(texts))
 	states, last := 1, ""
 	for _, text := range sorted {
 		common := 0
-		for common < len(last) && common < len(text) && last[common] == text[common] {
+		for common < len(last) && last[common] == text[common] {
 			common++
 		}
 		states += len(text) - common
@@ -203,7 +203,7 @@ func (a *automaton) scan(text string, hits *Hits, element int32) {
 func (a *automaton) ends(text string, state uint32, hits *Hits, element int32) bool {
 	for {
 		for i := a.ending[state/a.columns]; i != 0; i = a.same[i-1] {
-			if a.verify && !a.set[i-1].suffixes(text, tailWord(text)) {
+			if a.verify && !a.set[i-1].suffixes(text) {
 				continue
 			}
 			if hits == nil {

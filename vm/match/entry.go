@@ -60,8 +60,8 @@ func scarcest(text string) (at int32) {
 	return at
 }
 
-// Addresses returns where address literals start: 0x or 0X and exactly 40 hex digits. Longer runs of
-// digits are hashes and keys, not addresses.
+// Addresses returns where address literals start: 0x or 0X and exactly 40 hex digits, with no hex digit beside them. Longer runs
+// of digits are hashes and keys, not addresses.
 func Addresses(text string) (starts []int32) {
 	for i := 0; i+AddressLength <= len(text); i++ {
 		if text[i] != '0' || text[i+1]|0x20 != 'x' {
@@ -71,10 +71,10 @@ func Addresses(text string) (starts []int32) {
 		for end < len(text) && isHex(text[end]) {
 			end++
 		}
-		if end == i+AddressLength {
+		if end == i+AddressLength && (i == 0 || !isHex(text[i-1])) {
 			starts = append(starts, int32(i))
 		}
-		i = end - 1
+		i = end - 2 // the last digit may be the 0 of the next
 	}
 	return starts
 }
@@ -139,20 +139,10 @@ func (e *entry) equalFolded(text string) bool {
 	return text[at:] == e.text[at:]
 }
 
-// suffixes reports whether text, whose tail is given, ends with the entry.
-func (e *entry) suffixes(text string, tail uint64) bool {
+// suffixes reports whether text ends with the entry, which folds.
+func (e *entry) suffixes(text string) bool {
 	at := len(text) - len(e.text)
-	switch {
-	case at < 0:
-		return false
-	case e.folded != nil:
-		return e.equalFolded(text[at:])
-	case (tail^e.tail)&e.tailMask != 0:
-		return false
-	case len(e.text) <= 16:
-		return len(e.text) <= 8 || eightBytes(text[at:]) == e.head
-	}
-	return text[at:] == e.text
+	return at >= 0 && e.equalFolded(text[at:])
 }
 
 // inside reports whether the entry is anywhere in text. The scarce byte is sought only where there is room for what

@@ -49,16 +49,19 @@ func globsHold(t *testing.T, report func(string), judge func(s *Set, text string
 			size = 2 * FewEntries
 		}
 		for range size {
-			patterns = append(patterns, Entry{Text: "a" + g.globText("**ab.@/", 6)}, Entry{Text: g.globText("***ab.@/", 8) + "*"})
+			patterns = append(patterns, Entry{Text: "a" + g.globText("**ab.@/", 6)}, Entry{Text: g.globText("***ab.@/", 8) + "*"}, Entry{Text: "*" + g.globText("*ab.@/", 5) + "b"})
 		}
 		s := prepared(t, Glob, style, patterns...)
 		for range 8 {
-			text, want := g.globText("aabb.@/", 12), false
+			text, want := g.globText("aabb.@/\x00", 12), false
 			for _, e := range patterns {
 				want = want || naiveGlob(style, e.Text, text)
 			}
 			if want {
 				held[style]++
+			}
+			if one := naiveGlob(style, patterns[0].Text, text); CoversGlob(style, patterns[0].Text, text) != one {
+				report(fmt.Sprintf("%s: %q is covered by %q: %v", style, text, patterns[0].Text, !one))
 			}
 			if got := judge(s, text); got != want {
 				report(fmt.Sprintf("%s: %q in %+v is %v", style, text, patterns, got))
@@ -129,5 +132,14 @@ func BenchmarkGlob(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestGlobStyles holds the names of styles, and that other numbers have none.
+func TestGlobStyles(t *testing.T) {
+	for style, want := range map[GlobStyle]string{0: "", Mailbox: "mailbox", Dotted: "dotted", Segmented: "segmented", Unbounded: "unbounded", GlobStyleCount: "", 255: ""} {
+		if style.String() != want {
+			t.Errorf("style %d is called %q, want %q", style, style, want)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package match
 import (
 	"fmt"
 	"math/rand"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -87,6 +88,8 @@ func TestNoRareBytes(t *testing.T) {
 		"letters": {"mkfs", "curl", "wget"},
 		"few":     {"a-b", "c-d"},
 		"many":    {"a-b", "a_b", "a/b", "a.b"},
+		"four":    {"a-b", "a_b", "aKb", "aZb"},
+		"common":  {"a/b", "c/d", "e/f"},
 		"folded":  {"0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48-", "a-b", "c-d"},
 	} {
 		var set []Entry
@@ -95,6 +98,18 @@ func TestNoRareBytes(t *testing.T) {
 		}
 		if newRareBytes(newEntries(set)) != nil {
 			t.Errorf("%s: %q have rare bytes", name, texts)
+		}
+	}
+	for name, texts := range map[string][]string{
+		"one": {"a-b", "c-d", "e-f"}, "two": {"a-b", "c-d", "eKf"}, "three": {"a-b", "cZd", "eKf"}, "not quite common": {"a.b", "c.d", "e.f"},
+		"as many as are searched for": slices.Repeat([]string{"a-b"}, FewSearched),
+	} {
+		var set []Entry
+		for _, text := range texts {
+			set = append(set, Entry{Text: text})
+		}
+		if newRareBytes(newEntries(set)) == nil {
+			t.Errorf("%s: %q have no rare bytes", name, texts)
 		}
 	}
 }

@@ -9,11 +9,15 @@ import (
 
 // TestTables holds that a table finds the exact case, else the longest prefix.
 func TestTables(t *testing.T) {
-	check(t, 2000, func(r *rand.Rand) string {
+	check(t, 3000, func(r *rand.Rand) string {
+		long := r.Intn(2) == 0
 		text := func() string {
-			s := ""
+			s, letters := "", []string{"a", "b", "é"}
+			if long {
+				s, letters = []string{"", "aaaaa", "aaaaaaa", "aaaaaaab"}[r.Intn(4)], []string{"a", "a", "a", "b"}
+			}
 			for range r.Intn(5) {
-				s += []string{"a", "b", "é"}[r.Intn(3)]
+				s += letters[r.Intn(len(letters))]
 			}
 			return s
 		}
@@ -49,4 +53,36 @@ func TestTables(t *testing.T) {
 		}
 		return ""
 	})
+}
+
+// TestOrder holds that cases are in the order of their texts, exact ones first.
+func TestOrder(t *testing.T) {
+	cases := []Case{{Text: ""}, {Text: "a"}, {Text: "a", Prefix: true}, {Text: "aa"}, {Text: "aa", Prefix: true}, {Text: "b", Prefix: true}}
+	for i, c := range cases {
+		for j, d := range cases {
+			d.Target = 7
+			if got := c.Order(d); got != min(1, max(-1, i-j)) {
+				t.Errorf("%+v and %+v are in order %d", c, d, got)
+			}
+		}
+	}
+	given := []Case{{Text: "b"}, {Text: "a"}}
+	if sorted := Sorted(given); sorted[0].Text != "a" || given[0].Text != "b" {
+		t.Errorf("%+v are sorted to %+v", given, sorted)
+	}
+}
+
+// TestFirstCase holds that of two cases of the first text the exact one is found, and the prefix for what goes on after it.
+func TestFirstCase(t *testing.T) {
+	cases := []Case{{Text: "a", Target: 1}, {Text: "a", Prefix: true, Target: 2}}
+	for len(cases) <= fewCases {
+		cases = append(cases, Case{Text: fmt.Sprintf("b%02d", len(cases)), Target: 3})
+	}
+	tab := Table{Cases: Sorted(cases)}
+	tab.Build()
+	for text, want := range map[string]uint16{"a": 1, "ab": 2, "": 0, "b": 0, "b02": 3, "c": 0} {
+		if got := tab.Find(text); got != want {
+			t.Errorf("%q goes to %d, want %d", text, got, want)
+		}
+	}
 }

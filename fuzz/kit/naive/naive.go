@@ -9,6 +9,9 @@ import (
 // literal is an address, or more digits and so not one.
 var literal = regexp.MustCompile(`0[xX][0-9a-fA-F]{40,}`)
 
+// hexDigit matches a digit, which makes an address beside it a part of a longer number.
+var hexDigit = regexp.MustCompile(`[0-9a-fA-F]`)
+
 // addressLength is the length of an address.
 const addressLength = len("0x") + 40
 
@@ -30,7 +33,7 @@ func Contains(entry string, fold, start, end bool, text string) bool {
 func equalFolded(have, entry string) bool {
 	at := 0
 	for _, place := range literal.FindAllStringIndex(entry, -1) {
-		if place[1]-place[0] != addressLength {
+		if place[1]-place[0] != addressLength || place[0] > 0 && hexDigit.MatchString(entry[place[0]-1:place[0]]) {
 			continue
 		}
 		if have[at:place[0]] != entry[at:place[0]] || !strings.EqualFold(have[place[0]:place[1]], entry[place[0]:place[1]]) {

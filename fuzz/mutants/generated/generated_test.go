@@ -47,6 +47,23 @@ func TestWeakTestsLetMutantsLive(t *testing.T) {
 	}
 }
 
+// TestSuites: a suite may be subtests of a test, and one without a test ends the run.
+func TestSuites(t *testing.T) {
+	dir := filepath.Join("testdata", "planted")
+	o, p := planted("^TestStrong$/^kinds$")
+	strong, err := o.run(t.Context(), dir, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(strong.of(killed, false)) < strong.generated/2 {
+		t.Errorf("few mutants are killed: %s", strong)
+	}
+	o, p = planted("^TestNone$")
+	if _, err := o.run(t.Context(), dir, p); err == nil || !strings.Contains(err.Error(), "has no tests by the pattern") {
+		t.Errorf("a suite without a test ends with %v", err)
+	}
+}
+
 // TestOperators holds the mutants of the planted module to a list of their names.
 func TestOperators(t *testing.T) {
 	f, _, err := generate(filepath.Join("testdata", "planted"), []string{"."})

@@ -31,9 +31,9 @@ var parts = map[string]part{
 	"vm": {
 		packages: []string{"./vm", "./vm/match", "./vm/amount", "./vm/wire"},
 		suites: []suite{
-			{folder: "vm"}, {folder: "vm/match"}, {folder: "vm/amount"},
+			{folder: "vm"}, {folder: "vm/match"}, {folder: "vm/amount"}, {folder: "vm/wire"},
 			{folder: "compiler"},
-			{folder: "fuzz/differential", tests: "^TestDifferential$/^fixed$", arguments: []string{"-fixed", "20000", "-shrink=false"}},
+			{folder: "fuzz/differential", tests: "^TestDifferential$/^fixed$", arguments: []string{"-fixed", "5000", "-shrink=false"}},
 		},
 	},
 }

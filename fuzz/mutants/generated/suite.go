@@ -20,7 +20,7 @@ import (
 // A suite is the tests of a package that may find mutants: those whose name matches, with further arguments of the binary.
 type suite struct {
 	folder    string
-	tests     string // a pattern; all where it is ""
+	tests     string // a pattern, and one of subtests after a slash; all where it is ""
 	arguments []string
 	without   []string // tests that look at what the copy with mutants has otherwise, such as memory
 	binary    string
@@ -54,7 +54,8 @@ func (l *lab) jobs(ctx context.Context, s *suite, number int) (jobs []*job, err 
 	if output, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%s with mutants does not build: %w\n%s", s.folder, err, output)
 	}
-	names, err := l.run(ctx, s, -1, time.Minute, "", "-test.list", orAll(s.tests))
+	tests, subtests, _ := strings.Cut(s.tests, "/") // -test.list looks at names of tests only
+	names, err := l.run(ctx, s, -1, time.Minute, "", "-test.list", orAll(tests))
 	if err != nil {
 		return nil, err
 	}
@@ -65,9 +66,16 @@ func (l *lab) jobs(ctx context.Context, s *suite, number int) (jobs []*job, err 
 		if slices.Contains(s.without, name) {
 			continue
 		}
-		whole, output, err := l.try(ctx, s, "^"+name+"$")
+		pattern := "^" + name + "$"
+		if subtests != "" {
+			pattern += "/" + subtests
+		}
+		whole, output, err := l.try(ctx, s, pattern)
 		if err != nil {
 			return nil, err
+		}
+		if whole == nil {
+			continue
 		}
 		parts := partsOf(name, output)
 		if whole.takes < splitFrom || len(parts) < 2 {
@@ -84,6 +92,9 @@ func (l *lab) jobs(ctx context.Context, s *suite, number int) (jobs []*job, err 
 			}
 		}
 		jobs = append(jobs, whole) // what its parts find only together
+	}
+	if len(jobs) == 0 {
+		return nil, fmt.Errorf("%s has no tests by the pattern %q", s.folder, orAll(s.tests))
 	}
 	return jobs, nil
 }

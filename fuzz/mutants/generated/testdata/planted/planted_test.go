@@ -33,9 +33,11 @@ func TestStrong(t *testing.T) {
 			t.Errorf("%d: %d %q %q", n, steps, last, said)
 		}
 	}
-	if Shadow(6) || !Shadow(7) || Shadow(8) {
-		t.Error("a kind is wrong")
-	}
+	t.Run("kinds", func(t *testing.T) {
+		if Shadow(6) || !Shadow(7) || Shadow(8) {
+			t.Error("a kind is wrong")
+		}
+	})
 	if Up(4) != 10 || Up(0) != 0 {
 		t.Error("a sum is wrong")
 	}
