@@ -169,7 +169,8 @@ func commandFaults(words []string) (faults []string) {
 			break
 		}
 		flag, _, _ := strings.Cut(strings.TrimRight(word, "'"), "=")
-		if strings.HasPrefix(flag, "--") && !strings.Contains(help.String(), flag) {
+		either := "--[no-]" + strings.TrimPrefix(strings.TrimPrefix(flag, "--"), "no-")
+		if strings.HasPrefix(flag, "--") && !strings.Contains(help.String(), flag) && !strings.Contains(help.String(), either) {
 			faults = append(faults, "bailiff "+strings.Join(name, " ")+" has no "+flag)
 		}
 	}

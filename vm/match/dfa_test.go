@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 	"testing"
 )
@@ -57,8 +58,15 @@ func loaded(pattern string, whole bool) *Pattern {
 
 // wrapped returns the pattern that matches where another does and, with whole, matches all of a text.
 func wrapped(pattern string, whole bool) string {
-	if whole {
+	if whole && !strings.Contains(pattern, `\Q`) {
 		return `\A(?:` + pattern + `)\z`
+	}
+	if whole { // a quotation may have no end
+		tree, err := syntax.Parse(pattern, syntax.Perl)
+		if err != nil {
+			panic(err)
+		}
+		return `\A(?:` + tree.String() + `)\z`
 	}
 	return pattern
 }
@@ -111,6 +119,20 @@ func FuzzPattern(f *testing.F) {
 			t.Errorf("%q (whole %v) and %q: %v", pattern, whole, text, got)
 		}
 	})
+}
+
+// TestOpenQuotation: a quotation without an end, in patterns with a table of states and without, ends where the pattern does.
+func TestOpenQuotation(t *testing.T) {
+	for _, pattern := range []string{`a\Q.b)`, `[ab]*a[ab]{12}\Q.b)`} {
+		p := loaded(pattern, true)
+		text := strings.ReplaceAll(strings.TrimPrefix(pattern, "[ab]*a[ab]{12}"), `\Q`, "")
+		if strings.HasPrefix(pattern, "[") {
+			text = strings.Repeat("a", 13) + text
+		}
+		if p.dfa == nil != strings.HasPrefix(pattern, "[") || !p.Match(text) || p.Match(text+"x") || p.Match("x"+text) {
+			t.Errorf("%q and %q: %v", pattern, text, p.Match(text))
+		}
+	}
 }
 
 // TestPatternsBounded holds which patterns are left to the regexp package: those that take many states or steps.

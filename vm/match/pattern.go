@@ -3,6 +3,7 @@ package match
 import (
 	"regexp"
 	"regexp/syntax"
+	"strings"
 	"unsafe"
 )
 
@@ -24,7 +25,7 @@ func CompilePattern(text string) (*syntax.Prog, error) {
 }
 
 // NewPattern loads a regular expression. Prog is what [CompilePattern] returned for text, which so is known to be an expression by
-// itself: wrapping it can't change its meaning. With whole it matches all of a text only.
+// itself: wrapping it can't change its meaning, but where a quotation of it has no end. With whole it matches all of a text only.
 func NewPattern(prog *syntax.Prog, text string, whole bool) (*Pattern, error) {
 	p := &Pattern{steps: len(prog.Inst), dfa: newDFA(prog, whole)}
 	if p.dfa != nil {
@@ -32,12 +33,27 @@ func NewPattern(prog *syntax.Prog, text string, whole bool) (*Pattern, error) {
 		return p, nil
 	}
 	p.memory = PatternMemory(prog, text, whole || prog.StartCond()&syntax.EmptyBeginText != 0)
+	var err error
 	if whole {
+		if text, err = closed(text); err != nil {
+			return nil, err
+		}
 		text = `\A(?:` + text + `)\z`
 	}
-	var err error
 	p.re, err = regexp.Compile(text)
 	return p, err
+}
+
+// closed returns an expression with an end of what \Q quotes.
+func closed(text string) (string, error) {
+	if !strings.Contains(text, `\Q`) {
+		return text, nil
+	}
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return "", err
+	}
+	return tree.String(), nil
 }
 
 // Match reports whether the pattern matches.
