@@ -137,7 +137,7 @@ func TestWordsOfSwitches(t *testing.T) {
 }
 
 // chained returns a program that denies what tests of x, y or z hold for, and asks before what a test of v or w holds for, by the
-// same words. Between the tests of x and of y stands what between says.
+// same words. between emits what comes between the tests of x and of y.
 func chained(t *testing.T, between func(b *Builder, rule uint16, over Label), list *WordList) *Program {
 	t.Helper()
 	b := NewBuilder("2.1.0")
@@ -159,11 +159,7 @@ func chained(t *testing.T, between func(b *Builder, rule uint16, over Label), li
 	b.Place(done)
 	b.Words(nil)
 	b.End()
-	p, err := b.Program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return built(t, b)
 }
 
 // perhaps emits a denial for frames without q.
@@ -269,10 +265,7 @@ func TestAskerOfSwitches(t *testing.T) {
 	b.Hold(b.Rule(Rule{Name: "ask"}))
 	b.Place(done)
 	b.End()
-	p, err := b.Program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, b)
 	for action, want := range map[string]string{"bash": "BASH", "mcp.x": "MCP.*", "other": ""} {
 		if got := p.Asker(2, []Value{text(action)}, enough()); got != want {
 			t.Errorf("%s asks by %q, want %q", action, got, want)
@@ -325,10 +318,7 @@ func TestAskerFromTheStart(t *testing.T) {
 	b.Hold(b.Rule(Rule{Name: "ask"}))
 	b.Place(done)
 	b.End()
-	p, err := b.Program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, b)
 	for _, test := range []struct{ x, y, want string }{{"a", "", "A"}, {"", "b", "B"}, {"a", "b", "B"}, {"", "", ""}} {
 		if got := p.Asker(2, []Value{text(test.x), text(test.y)}, enough()); got != test.want {
 			t.Errorf("%q and %q ask by %q, want %q", test.x, test.y, got, test.want)

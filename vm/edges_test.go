@@ -58,10 +58,7 @@ func TestAccessors(t *testing.T) {
 	}
 	b.End()
 	b.Token(Token{Symbol: "usdc", Decimals: 6})
-	p, err := b.Program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, b)
 	if p.Policy() != "2.1.0" || p.Rules() != 1 || p.Rule(0).Name != "r" || p.Counters() != 1 || p.Counter(0).Limit != amount.FromUint64(3) || p.Len() != 3 ||
 		p.Instruction(1) != (Instruction{Op: OpReserve}) || len(p.Tokens()) != 1 || p.Span(0) != (Span{}) || p.Cost() != (Cost{Fixed: 4 + 64 + 2}) {
 		t.Errorf("the program says otherwise: %s", p.Disassemble())
@@ -87,10 +84,7 @@ func TestListingOfLines(t *testing.T) {
 		}
 		b.Token(token)
 	}
-	p, err := b.Program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, b)
 	_, code, _ := strings.Cut(p.Listing([]string{"one\n", "two\r\n", "three"}), "byte of the request\n")
 	tokens, code, _ := strings.Cut(code, "       0")
 	want := `  note      r C: m
@@ -127,10 +121,7 @@ func TestLongSubjects(t *testing.T) {
 		b.Reject(b.Rule(Rule{Name: "r"}), b.Field("x"))
 		b.Place(end)
 		b.End()
-		made, err := b.Program()
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := built(t, b)
 		return made
 	}
 	c := constant{kind: patternConstant, text: "a"}
@@ -279,10 +270,7 @@ func TestManyRoutes(t *testing.T) {
 		b.Hold(b.Rule(Rule{Name: "ends"}))
 		b.Place(last)
 		b.End()
-		p, err := b.Program()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := built(t, b)
 		steps := 0
 		for i := range p.actions.routes {
 			if r := &p.actions.routes[i]; &r.steps[0] != &p.actions.any.steps[0] {
@@ -314,15 +302,8 @@ func TestDecodedRows(t *testing.T) {
 	b.Token(Token{Symbol: "t"})
 	b.Token(Token{Symbol: "u"})
 	b.End()
-	p, err := b.Program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	encoded, _ := p.MarshalBinary()
-	again, err := Decode(encoded)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, b)
+	encoded, again := reread(t, p)
 	if b, _ := again.MarshalBinary(); !bytes.Equal(b, encoded) || len(again.lists) != 3 || len(again.listed) != 3 || len(again.tokens) != 2 {
 		t.Errorf("the program is read as\n%s", again.Disassemble())
 	}
@@ -365,10 +346,7 @@ func TestNeedsOfTests(t *testing.T) {
 		b.Place(over)
 	}
 	b.End()
-	p, err := b.Program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, b)
 	for action, want := range map[string]string{"bash": "is doesn't ends", "mcp.x": "isn't starts ends", "": "isn't doesn't ends", "bashx": "isn't doesn't ends"} {
 		var got []string
 		for slot, name := range p.Fields() {
@@ -387,14 +365,10 @@ func TestBuiltAndDecoded(t *testing.T) {
 	b := NewBuilder("")
 	b.SetSpan(Span{Start: 1, End: 2, Line: 3})
 	b.End()
-	p, err := b.Program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	encoded, _ := p.MarshalBinary()
-	again, err := Decode(encoded)
-	if err != nil || again.Span(0) != p.Span(0) {
-		t.Fatalf("it is not read: %v", err)
+	p := built(t, b)
+	_, again := reread(t, p)
+	if again.Span(0) != p.Span(0) {
+		t.Fatalf("it is read with the span %v", again.Span(0))
 	}
 	if more := p.Memory() - again.Memory(); more < 0 || more > 200 {
 		t.Errorf("built it takes %d bytes, and %d decoded", p.Memory(), again.Memory())
@@ -461,10 +435,7 @@ func TestHitsForget(t *testing.T) {
 	b.Deny(b.Rule(Rule{Name: "r"}), Blame{x, true}, done)
 	b.Place(done)
 	b.End()
-	p, err := b.Program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, b)
 	for _, v := range []Value{texts("x", "a"), texts("x", "b"), texts("a", "b"), text("a"), texts("a", "x"), {Kind: List, Elems: []Value{text("a"), {Kind: Invalid}}}} {
 		if wrong := differs(new(Machine), p, []Value{v}); wrong != "" {
 			t.Error(wrong)
@@ -530,10 +501,7 @@ func TestReadingsWithoutText(t *testing.T) {
 			b.Reject(b.Rule(Rule{Name: "r"}), b.Field("x"))
 			b.Place(done)
 			b.End()
-			p, err := b.Program()
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := built(t, b)
 			readings := Value{Kind: List, Elems: []Value{{Kind: Null}, {Kind: Object}}}
 			if empty {
 				readings.Elems = append(readings.Elems, text(""))

@@ -11,6 +11,29 @@ import (
 	"bailiff/vm/match"
 )
 
+// built returns the program of a builder.
+func built(t testing.TB, b *Builder) *Program {
+	t.Helper()
+	p, err := b.Program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// reread encodes a program and decodes it.
+func reread(t testing.TB, p *Program) (encoded []byte, again *Program) {
+	t.Helper()
+	encoded, err := p.MarshalBinary()
+	if err == nil {
+		again, err = Decode(encoded)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encoded, again
+}
+
 // listedProgram denies what a test of a slot holds for, and says by which words.
 func listedProgram(t *testing.T, op Op, set func(*Builder) Const, list *WordList) *Program {
 	t.Helper()
@@ -23,11 +46,7 @@ func listedProgram(t *testing.T, op Op, set func(*Builder) Const, list *WordList
 	b.Place(done)
 	b.Words(nil)
 	b.End()
-	p, err := b.Program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return built(t, b)
 }
 
 // TestCulprit: the word that led to a denial is found by every test of sets, and so it is by a program that was encoded.
@@ -55,11 +74,7 @@ func TestCulprit(t *testing.T) {
 		{OpGlob, func(b *Builder) Const { return b.Globs(match.Mailbox, "eve@x.org", "*@y.org") }, words("Eve@x.org", "eve@x.org", "*@Y.org", "*@y.org"), "a@y.org", "*@Y.org"},
 	} {
 		p := listedProgram(t, c.op, c.set, c.list)
-		encoded, _ := p.MarshalBinary()
-		again, err := Decode(encoded)
-		if err != nil {
-			t.Fatal(err)
-		}
+		encoded, again := reread(t, p)
 		if b, _ := again.MarshalBinary(); !bytes.Equal(b, encoded) {
 			t.Errorf("%s: another encoding after decoding", c.op)
 		}
@@ -175,10 +190,7 @@ func TestFirst(t *testing.T) {
 	b.Place(done)
 	b.Words(nil)
 	b.End()
-	p, err := b.Program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, b)
 	value := func(text string) Value { return Value{Kind: String, Text: text} }
 	for _, c := range []struct {
 		elems []Value
@@ -222,15 +234,8 @@ func TestAmountTests(t *testing.T) {
 	b.Hold(rule("ask")) // 7
 	b.Place(done)
 	b.End()
-	p, err := b.Program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	encoded, _ := p.MarshalBinary()
-	again, err := Decode(encoded)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, b)
+	_, again := reread(t, p)
 	for _, p := range []*Program{p, again} {
 		var got []string
 		for pc := range uint16(p.Len()) {

@@ -30,6 +30,7 @@ func TestMoved(t *testing.T) {
 	decides(service)
 	service.stop()
 	before := folder.must("events", "list", "--json")
+	folder.write("data/otlp", "1") // up to there events were sent to a collector
 
 	server := pgtest.Start(t)
 	stored := *folder
@@ -40,8 +41,7 @@ func TestMoved(t *testing.T) {
 	service = folder.start()
 	stored.fails("stop it first", importing...)
 	service.stop()
-	said := stored.must(importing...)
-	t.Log(strings.TrimSpace(said))
+	t.Log(strings.TrimSpace(stored.must(importing...)))
 	if after := stored.must("events", "list", "--json"); after != before {
 		t.Errorf("the events were\n%s\nand are\n%s", before, after)
 	}
@@ -61,6 +61,9 @@ func TestMoved(t *testing.T) {
 
 	stored.must("store", "export", "--to", folder.path("back"))
 	stored.fails("store export --undo", "serve")
+	if back, _ := os.ReadFile(folder.path("back/otlp")); string(back) != "1" {
+		t.Errorf("events were sent up to %q in the folder that was exported", back)
+	}
 	folder.goneBack(before, func(r *running) {
 		t.Helper()
 		decides(r)

@@ -72,7 +72,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestFirstCase holds that of two cases of the first text the exact one is found, and the prefix for what goes on after it.
+// TestFirstCase: where a text has an exact case and a prefix case, the text itself finds the exact one, and longer texts find the prefix.
 func TestFirstCase(t *testing.T) {
 	cases := []Case{{Text: "a", Target: 1}, {Text: "a", Prefix: true, Target: 2}}
 	for len(cases) <= fewCases {

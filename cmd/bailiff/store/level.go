@@ -17,9 +17,9 @@ type levelCommand struct {
 // Help says what a level is.
 func (c *levelCommand) Help() string {
 	return `The level of a store is the highest number of a kind of record that instances write. After an update of all instances it is still the
-one of the release before, so that an instance of that release could take over, and what needs newer records is refused. Raise the level
-then, as the role that owns the tables; an instance of a release that does not read such records does not start any more, and a level is
-not lowered. It counts when an instance opens the record the next time: restart the one that decides.`
+one of the release before, so that an instance of that release could take over; details that need newer records are left out, and what cannot
+be recorded without them is refused. Raise the level then, as the role that owns the tables. An instance of a release that does not read
+such records does not start after that, and a level cannot be lowered. An instance reads the level when it opens the record: restart the one that decides.`
 }
 
 // Run prints or raises the level.

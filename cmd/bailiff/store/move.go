@@ -332,7 +332,7 @@ func (c *exportCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pg
 	return copied, errors.Join(os.Rename(beside, to), atomicfile.SyncName(to))
 }
 
-// keepSent puts the place up to which events were sent to a collector into the folder, for a service that goes on there.
+// keepSent writes into the folder how far events were sent to a collector, so that its service continues there.
 func (c *exportCommand) keepSent(store *pgledger.Store, name string) error {
 	sent, err := store.Place(pgledger.SentByOTLP)
 	if err != nil || sent == "" {

@@ -17,7 +17,8 @@ type Copied struct {
 	Bytes        int64
 }
 
-// Copy fills an empty log with the groups of another one, byte for byte, and returns how many they are, and where they end. A log whose oldest groups were dropped is copied with its base. Every group
+// Copy fills an empty log with the groups of another one, byte for byte, and returns how many they are, and where they end. A log whose
+// oldest groups were dropped is copied with its base. Every group
 // has to follow the one before it, and every record those before. Then the copy is read, and has to come to the same state. It gets a snapshot where it keeps
 // one, so that opening it reads no more than that; random gives the secret of the state in there. A last group whose checksum is wrong was
 // never acknowledged, and is not copied, but where the log is a Confirmer, which keeps a group whole or not at all. told is called with the

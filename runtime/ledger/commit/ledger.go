@@ -161,7 +161,8 @@ func (l *Ledger) refusal() error {
 // open returns the group that takes records.
 func (l *Ledger) open() *group { return l.groups[len(l.groups)-1] }
 
-// append adds l.record to the open group and applies it. A record that an older release could not read is refused, and nothing is changed.
+// append adds l.record to the open group and applies it. A record that the level of the store does not allow
+// loses what it can do without, or is refused, and then nothing is changed.
 func (l *Ledger) append() (lsn uint64, err error) {
 	if l.level != 0 {
 		if number := l.record.Fits(l.level); number > l.level {

@@ -71,23 +71,19 @@ func (s *Store) Drops() error {
 
 var _ commit.Dropper = (*kept)(nil)
 
-// alone carries out statements in a transaction over a connection of its own, which nothing else waits for.
+// alone carries out statements in a transaction over a connection of its own, until the log fails: it is opened again after they have ended.
 func (k *kept) alone(statements func(context.Context, pgx.Tx) error) error {
-	writing := &session{find: k.db.writing.find, patience: dropPatience}
-	defer writing.close()
-	return writing.do(func(ctx context.Context, c *pgx.Conn) error {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		k.calls.Go(func() { // a log that has failed is opened again when this has ended
-			select {
-			case <-k.failed:
-			case <-k.ended:
-			case <-ctx.Done():
-			}
-			cancel()
-		})
-		return pgx.BeginFunc(ctx, c, func(t pgx.Tx) error { return statements(ctx, t) })
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	k.calls.Go(func() {
+		select {
+		case <-k.failed:
+		case <-k.ended:
+		case <-ctx.Done():
+		}
+		cancel()
 	})
+	return k.db.writing.find.alone(ctx, dropPatience, pgx.TxOptions{}, statements)
 }
 
 // SaveBase implements commit.Dropper. Each base has a maker: an instance that was replaced, and writes one late, does not touch the one of its successor.

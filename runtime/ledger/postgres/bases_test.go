@@ -151,18 +151,34 @@ func seenBefore(t *testing.T, db database, groups []group) {
 	}
 }
 
-// TestDropAbandoned: a drop that hangs ends when the log fails, since the log is opened again only after that.
+// TestDropAbandoned: a drop that hangs ends when the log fails, since the log is opened again only after that: one whose statement hangs, and
+// one whose commit waits for a standby.
 func TestDropAbandoned(t *testing.T) {
-	db := connect(t, pgtest.Shared(t).URL())
-	k := &kept{log: open(t, unclosed{db}, "a", "1", hour), db: db}
-	defer k.Close()
-	began := time.Now()
-	err := k.alone(func(ctx context.Context, tx pgx.Tx) error {
-		k.fail(errSilent)
-		_, err := tx.Exec(ctx, "SELECT pg_sleep(300)")
-		return err
-	})
-	if took := time.Since(began); err == nil || took > time.Minute {
-		t.Errorf("it ended after %s: %v", took, err)
+	primary, standby := pgtest.StartPair(t)
+	db := connect(t, primary.URL())
+	for _, hanging := range []struct {
+		what  string
+		hangs func(context.Context, pgx.Tx) error
+	}{
+		{"a statement", func(ctx context.Context, tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, "SELECT pg_sleep(300)")
+			return err
+		}},
+		{"a commit", func(ctx context.Context, tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, sqlPlace, "a", "b")
+			t.Cleanup(standby.Freeze())
+			return err
+		}},
+	} {
+		k := &kept{log: open(t, unclosed{db}, "a", hanging.what, hour), db: db}
+		began := time.Now()
+		err := k.alone(func(ctx context.Context, tx pgx.Tx) error {
+			time.AfterFunc(200*time.Millisecond, func() { k.fail(errSilent) })
+			return hanging.hangs(ctx, tx)
+		})
+		if took := time.Since(began); err == nil || took > time.Minute {
+			t.Errorf("%s ended after %s: %v", hanging.what, took, err)
+		}
+		close(k.ended)
 	}
 }

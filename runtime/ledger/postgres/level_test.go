@@ -10,8 +10,8 @@ import (
 	"bailiff/runtime/ledger/state"
 )
 
-// TestLevel: over a store of a lower level records are written as a release before reads them, and those that it could not read are refused. The level
-// is raised when no such release is heard any more.
+// TestLevel: over a store of a lower level records are written as a release before reads them, and those that it could not read are
+// refused. The level is raised when no such release is heard any more.
 func TestLevel(t *testing.T) {
 	store, url := inDatabase(t)
 	db := same(t, url)

@@ -29,13 +29,10 @@ func (s *Store) Look(use func(commit.Log) error) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	reading := &session{find: s.find, patience: movePatience}
-	defer reading.close()
-	return reading.do(func(ctx context.Context, c *pgx.Conn) error {
-		return pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(pgx.Tx) error {
-			l := &log{life: s.life, db: s.db}
-			return use(looking{log: l, query: func(statement func(context.Context, *pgx.Conn) error) error { return statement(ctx, c) }})
-		})
+	now := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	return s.find.alone(context.Background(), movePatience, now, func(ctx context.Context, t pgx.Tx) error {
+		l := &log{life: s.life, db: s.db}
+		return use(looking{log: l, query: func(statement func(context.Context, *pgx.Conn) error) error { return statement(ctx, t.Conn()) }})
 	})
 }
 
@@ -179,22 +176,18 @@ func settle(l *log, end group, cause error) error {
 }
 
 func (s *Store) pour(log *kept, fill func(*pouring) error) error {
-	writing := &session{find: s.find, patience: movePatience}
-	defer writing.close()
-	return writing.do(func(ctx context.Context, c *pgx.Conn) error {
-		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
-			var records bool
-			err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM bailiff.groups WHERE slot = s.slot) FROM bailiff.slots s WHERE s.slot = $1 AND s.term = $2 FOR UPDATE`, log.slot, log.term).Scan(&records)
-			switch {
-			case errors.Is(err, pgx.ErrNoRows):
-				return errTaken
-			case err != nil:
-				return err
-			case records:
-				return errRecords
-			}
-			return fill(&pouring{ctx: ctx, tx: tx, slot: log.slot, start: s.find.calls.Go})
-		})
+	return s.find.alone(context.Background(), movePatience, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx) error {
+		var records bool
+		err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM bailiff.groups WHERE slot = s.slot) FROM bailiff.slots s WHERE s.slot = $1 AND s.term = $2 FOR UPDATE`, log.slot, log.term).Scan(&records)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return errTaken
+		case err != nil:
+			return err
+		case records:
+			return errRecords
+		}
+		return fill(&pouring{ctx: ctx, tx: tx, slot: log.slot, start: s.find.calls.Go})
 	})
 }
 

@@ -113,7 +113,10 @@ func (s *Store) Ledger(options commit.Options, again reopen.Options) (*commit.Le
 // open waits until no other instance owns the log, and takes it. Its Close hands it over at once.
 func (s *Store) open() (*kept, error) {
 	s.db.asking.close() // it may be to a primary that hangs
-	if err := errors.Join(s.check(), s.may()); err != nil {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if err := s.may(); err != nil {
 		return nil, err
 	}
 	if _, err := s.readable(); err != nil {

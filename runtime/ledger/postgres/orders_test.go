@@ -139,7 +139,7 @@ func (o *orders) serves(n int) {
 	}
 }
 
-// rests waits a while, and reports whether the world goes on.
+// rests waits for a while. It reports false when the world has ended.
 func (o *orders) rests(h *host) bool {
 	select {
 	case <-o.stop:

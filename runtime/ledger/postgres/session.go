@@ -46,9 +46,14 @@ type connection struct {
 
 // do carries out one statement.
 func (s *session) do(statement func(context.Context, *pgx.Conn) error) error {
+	return s.within(context.Background(), statement)
+}
+
+// within is do, and gives up where ctx ends.
+func (s *session) within(ctx context.Context, statement func(context.Context, *pgx.Conn) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ctx, cancel := s.find.calls.timers.Timeout(context.Background(), nil, s.patience)
+	ctx, cancel := s.find.calls.timers.Timeout(ctx, nil, s.patience)
 	defer cancel()
 	if s.conn == nil {
 		conn, err := s.find.primary(ctx)
@@ -66,6 +71,15 @@ func (s *session) do(statement func(context.Context, *pgx.Conn) error) error {
 		s.drop()
 	}
 	return err
+}
+
+// alone carries out statements in a transaction over a connection of its own, which nothing else waits for.
+func (f *finder) alone(ctx context.Context, patience time.Duration, options pgx.TxOptions, statements func(context.Context, pgx.Tx) error) error {
+	s := &session{find: f, patience: patience}
+	defer s.close()
+	return s.within(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		return pgx.BeginTxFunc(ctx, c, options, func(t pgx.Tx) error { return statements(ctx, t) })
+	})
 }
 
 func (s *session) drop() {
