@@ -70,7 +70,7 @@ func (w *world) overStore(t *testing.T) {
 	store, err := w.database()
 	must(t, err)
 	defer store.Close()
-	_, err = store.Init("", nil)
+	_, err = store.Init(pgledger.Setup{})
 	must(t, err)
 }
 

@@ -14,6 +14,7 @@ import (
 	"bailiff/fuzz/kit/pgtest"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/clock"
+	pgledger "bailiff/runtime/ledger/postgres"
 	"bailiff/runtime/system"
 )
 
@@ -51,7 +52,7 @@ func TestStoreSettings(t *testing.T) {
 func TestSignersOfStore(t *testing.T) {
 	server := pgtest.Start(t)
 	first := storeService(t, server)
-	if _, err := first.store.Init("", nil); err != nil {
+	if _, err := first.store.Init(pgledger.Setup{}); err != nil {
 		t.Fatal(err)
 	}
 	var err error

@@ -41,7 +41,7 @@ func (c *initCommand) Run(std cli.Streams) error {
 		return cli.Usage("--retention says what --role may do; name the role")
 	}
 	return with(func(s *cmdsettings.Settings, store *pgledger.Store) error {
-		fresh, err := store.Init(c.Role, c.Retention)
+		fresh, err := store.Init(pgledger.Setup{Role: c.Role, Drops: c.Retention})
 		if err != nil {
 			return cli.Fail("%v", err)
 		}

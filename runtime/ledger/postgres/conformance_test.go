@@ -23,7 +23,7 @@ func TestConformance(t *testing.T) {
 		connect(t, server.URL())
 	}
 	store := newStore(t, server.URL(), "a", !*full)
-	_, err := store.Init("", nil)
+	_, err := store.Init(Setup{})
 	must(t, err)
 	open := func(t *testing.T) ledger.Ledger {
 		t.Helper()
@@ -37,7 +37,7 @@ func TestConformance(t *testing.T) {
 		Open: func(t *testing.T) ledger.Ledger {
 			connectAgain(t, store.db)
 			store.life.kept = group{} // it is another log
-			store.life.taken.Store(0)
+			store.life.forgets()
 			return open(t)
 		},
 		Reopen: func(t *testing.T, l ledger.Ledger) ledger.Ledger {

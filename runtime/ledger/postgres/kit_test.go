@@ -51,7 +51,7 @@ func each(t *testing.T, test func(t *testing.T, fresh func(flaw string) database
 	t.Run("postgres", func(t *testing.T) {
 		test(t, func(flaw string) database {
 			db := connect(t, pgtest.Shared(t).URL())
-			db.sqlAdd = flawed(t, flaw)
+			db.sqlAdd = flawed(t, sqlAdd, flaw)
 			return db
 		})
 	})

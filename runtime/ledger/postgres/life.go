@@ -21,6 +21,7 @@ type life struct {
 	clock    func() time.Time // nil: it is not compared with the database's
 	calls    calls
 	waits    func(owner string) // called when the log begins to wait for another instance
+	shares   *shares            // of the process, over all slots; nil where there is one
 
 	begun  atomic.Uint64 // rounds; see rounds
 	taken  atomic.Uint64 // how often the log was taken
@@ -32,6 +33,7 @@ type life struct {
 	mu   sync.Mutex
 	kept group    // the end of the log as this process has seen it
 	ids  []string // by which this process has come for it
+	had  bool     // this process has had it
 }
 
 func newLife(lease time.Duration) *life {
@@ -55,10 +57,25 @@ func (f *life) comes(me instance) (after []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ids = append(f.ids, me.id)
-	if f.taken.Load() == 0 {
+	if !f.had {
 		return nil
 	}
 	return slices.Clone(f.ids)
+}
+
+// takes notes that the process has the log.
+func (f *life) takes() {
+	f.taken.Add(1)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.had = true
+}
+
+// forgets notes that the process has nothing in memory of the log any more: it may take it after another one.
+func (f *life) forgets() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ids, f.had = nil, false
 }
 
 // missing returns why a log is not the one that this process has seen before, nil where it is.

@@ -49,9 +49,15 @@ var (
 	_ commit.Confirmer = (*log)(nil)
 )
 
-// take makes an instance the owner of slot 0, which all keys are in as yet, as soon as the owner before is not heard of for a lease. It asks until stop is closed.
+// take makes an instance the owner of slot 0.
 func take(db database, me instance, f *life, stop <-chan struct{}) (*log, error) {
-	l := &log{life: f, db: db, me: me, ended: make(chan struct{}), done: make(chan struct{}), failed: make(chan struct{})}
+	return takeSlot(db, 0, me, f, stop)
+}
+
+// takeSlot makes an instance the owner of a slot, as soon as the owner before is not heard of for a lease, and the instance owns less than
+// its share. It asks until stop is closed.
+func takeSlot(db database, slot int, me instance, f *life, stop <-chan struct{}) (*log, error) {
+	l := &log{life: f, db: db, slot: slot, me: me, ended: make(chan struct{}), done: make(chan struct{}), failed: make(chan struct{})}
 	if err := l.wait(f.comes(me), stop); err != nil {
 		return nil, err
 	}
@@ -62,10 +68,11 @@ func take(db database, me instance, f *life, stop <-chan struct{}) (*log, error)
 	}
 	if err != nil {
 		db.release(me) //nolint:errcheck // its lease ends
+		f.shares.give()
 		return nil, err
 	}
 	l.at = at
-	f.taken.Add(1)
+	f.takes()
 	l.calls.Go(l.keep)
 	return l, nil
 }
@@ -75,6 +82,11 @@ func take(db database, me instance, f *life, stop <-chan struct{}) (*log, error)
 // before does not take it after another one: what it has in memory beside the log would be old.
 func (l *log) wait(after []string, stop <-chan struct{}) error {
 	defer l.waitsFor(instance{})
+	select {
+	case <-stop:
+		return ErrStopped
+	default:
+	}
 	heard, err := l.beat(l.db, l.slot, l.me)
 	if err != nil {
 		return err
@@ -91,7 +103,7 @@ func (l *log) wait(after []string, stop <-chan struct{}) error {
 			if blind > 0 {
 				lease = never
 			}
-			if l.term, err = l.db.claim(l.slot, l.me, lease, after, heard.term); err == nil && l.term > 0 {
+			if err = l.claim(heard, lease, after); err == nil && l.term > 0 {
 				return nil
 			}
 		}
@@ -109,7 +121,7 @@ func (l *log) wait(after []string, stop <-chan struct{}) error {
 			l.waits(heard.owner.name)
 		}
 		between := l.lease / beatsPerLease
-		if err == nil && (heard.owner.id == "" || heard.owner.name == l.me.name) {
+		if err == nil && (heard.owner.id == "" || heard.owner.name == l.me.name) && l.shares.mayTake() {
 			between = min(between, againPause) // the term was moved since it was heard
 		}
 		pause := l.calls.timers.Alarm(between)
@@ -122,6 +134,21 @@ func (l *log) wait(after []string, stop <-chan struct{}) error {
 		}
 		heard, err = l.beat(l.db, l.slot, l.me)
 	}
+}
+
+// claim claims the slot where the instance owns less than its share. Where it does not, and an earlier claim whose answer was lost has made
+// it the owner, it gives the slot up.
+func (l *log) claim(heard pulse, lease time.Duration, after []string) (err error) {
+	if !l.shares.take() {
+		if heard.owner.id == l.me.id {
+			return l.db.release(l.me)
+		}
+		return nil
+	}
+	if l.term, err = l.db.claim(l.slot, l.me, lease, after, heard.term); l.term == 0 || err != nil {
+		l.shares.give()
+	}
+	return err
 }
 
 // notMine returns why a process that has had the log does not take it again.
@@ -382,6 +409,7 @@ func (l *log) Close() error {
 	close(l.ended)
 	<-l.done
 	err := l.db.release(l.me)
+	l.shares.give()
 	l.db.close()
 	return err
 }

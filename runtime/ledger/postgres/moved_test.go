@@ -80,7 +80,7 @@ func TestConformanceMoved(t *testing.T) {
 	url := pgtest.Shared(t).URL()
 	connect(t, url)
 	store := newStore(t, url, "a", true)
-	_, err := store.Init("", nil)
+	_, err := store.Init(Setup{})
 	must(t, err)
 	moves := 0
 	folders := map[ledger.Ledger]string{} // of those that are not in the database
@@ -88,7 +88,7 @@ func TestConformanceMoved(t *testing.T) {
 		connectAgain(t, store.db)
 		must(t, store.Undrain())
 		store.life.kept = group{} // it is another log
-		store.life.taken.Store(0)
+		store.life.forgets()
 	}
 	suite.Run(t, suite.Suite{
 		Open: func(t *testing.T) ledger.Ledger {
@@ -156,7 +156,7 @@ func TestStoryMoved(t *testing.T) {
 		goOn()
 		connect(t, url)
 		store := newStore(t, url, "a", true)
-		_, err := store.Init("", nil)
+		_, err := store.Init(Setup{})
 		must(t, err)
 		importFrom(t, store, dir)
 		restarted(stored(t, store))
@@ -195,7 +195,7 @@ func inDatabase(t *testing.T) (store *Store, url string) {
 	url = pgtest.Shared(t).URL()
 	connect(t, url)
 	store = newStore(t, url, "a", true)
-	_, err := store.Init("", nil)
+	_, err := store.Init(Setup{})
 	must(t, err)
 	log, err := store.open()
 	must(t, err)
@@ -268,7 +268,7 @@ func takenOut(t *testing.T) (fresh *Store, db *postgres, dir string) {
 	must(t, drainTo(store, dir))
 	db = connect(t, url)
 	fresh = newStore(t, url, "a", true)
-	_, err := fresh.Init("", nil)
+	_, err := fresh.Init(Setup{})
 	must(t, err)
 	return fresh, db, dir
 }

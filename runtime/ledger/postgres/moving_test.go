@@ -18,7 +18,7 @@ func TestFill(t *testing.T) {
 	_, err := db.copying.exec("DROP SCHEMA IF EXISTS bailiff CASCADE")
 	must(t, err)
 	store := newStore(t, url, "a", true)
-	_, err = store.Init("", nil)
+	_, err = store.Init(Setup{})
 	must(t, err)
 	rng := rand.New(rand.NewPCG(uint64(seed.Value(t)), 4)) //nolint:gosec // a test's
 	var groups [][]byte

@@ -6,18 +6,13 @@ package pgledger
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
-	"bailiff/runtime/ledger/commit"
-	"bailiff/runtime/ledger/reopen"
 	"bailiff/runtime/ledger/state"
 	"bailiff/runtime/system"
 )
@@ -46,14 +41,13 @@ type Options struct {
 
 // A Store is the database as a process uses it. The process opens a log in it, and again when that has failed.
 type Store struct {
+	*Slot   // the one slot, or of several the first
 	options Options
 	find    *finder
-	life    *life
 	db      *postgres // its own connections
 
-	current  atomic.Pointer[log] // that was opened last; nil until then
-	closing  sync.Once
-	standing atomic.Int32
+	several []*Slot // of a store that has several; nil until Slots was called
+	closing sync.Once
 }
 
 // CheckURL checks the address of a database. Its error does not repeat the address, which has a password.
@@ -71,75 +65,9 @@ func NewStore(o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{options: o, find: find, life: newLife(o.Lease), db: newPostgres(find, o.Lease)}
-	s.life.clock = o.Calls.Clock
-	s.life.waits = func(owner string) {
-		s.standing.Store(int32(Waiting))
-		if s.options.Waits != nil {
-			s.options.Waits(owner)
-		}
-	}
+	s := &Store{options: o, find: find, db: newPostgres(find, o.Lease)}
+	s.Slot = newSlot(s, 0)
 	return s, nil
-}
-
-// Ledger waits until no other instance owns the log, takes it, and returns the ledger over it, whose Close hands it over at once. again
-// says how the log is opened again when it has failed; a process after which another one has decided does not open it again, and again
-// is told of it as stuck. Of the options of commit.Ledger, SnapshotEvery is set here where it is 0.
-func (s *Store) Ledger(options commit.Options, again reopen.Options) (*commit.Ledger, error) {
-	if options.SnapshotEvery == 0 {
-		options.SnapshotEvery = snapshotEvery
-	}
-	again.Most = min(again.Most, s.options.Lease/2)
-	if again.Most == 0 {
-		again.Most = s.options.Lease / 2
-	}
-	log, err := reopen.Open(func() (commit.Log, error) {
-		l, err := s.open()
-		if err != nil {
-			return nil, err // a nil *kept would be a commit.Log that is not nil
-		}
-		return l, nil
-	}, again)
-	if err != nil {
-		return nil, err
-	}
-	l, err := commit.Open(log, options)
-	if err != nil {
-		return nil, errors.Join(err, log.Close())
-	}
-	return l, nil
-}
-
-// open waits until no other instance owns the log, and takes it. Its Close hands it over at once.
-func (s *Store) open() (*kept, error) {
-	s.db.asking.close() // it may be to a primary that hangs
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	if err := s.may(); err != nil {
-		return nil, err
-	}
-	if _, err := s.readable(); err != nil {
-		return nil, err
-	}
-	var id [16]byte
-	if _, err := io.ReadFull(s.options.Calls.Random, id[:]); err != nil {
-		return nil, fmt.Errorf("ledger: reading randomness for the id of the instance: %w", err)
-	}
-	db := newPostgres(s.find, s.options.Lease)
-	l, err := take(db, instance{id: hex.EncodeToString(id[:]), name: s.options.Name, peer: s.options.Peer}, s.life, s.options.Stop)
-	if err != nil {
-		db.close()
-		return nil, err
-	}
-	made, err := s.readable() // it may have been exported while this instance waited, or its level raised
-	if err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	db.copying.exec(sqlSweep) //nolint:errcheck // the next one does it
-	s.current.Store(l)
-	s.standing.Store(int32(Deciding))
-	return &kept{log: l, db: db, writes: made.writes}, nil
 }
 
 // check returns why the database can't be used.
@@ -154,6 +82,8 @@ func (s *Store) check() error {
 		return fmt.Errorf("ledger: the tables are of the level %d, and this release needs %d; bring them up to it with: bailiff store init", made.level, tablesLevel)
 	case made.writes > state.Latest():
 		return newer(made.writes)
+	case made.slots > 1 && s.several == nil:
+		return fmt.Errorf("ledger: the store has %d slots, and this instance is made for one", made.slots)
 	case made.environment != s.options.Environment:
 		return fmt.Errorf("ledger: the database is of the environment %s, and SVC_ENV is %s; each environment needs a database of its own", made.environment, s.options.Environment)
 	}
@@ -204,25 +134,11 @@ const (
 	Failed
 )
 
-// Standing returns what the instance does.
-func (s *Store) Standing() Standing {
-	now := Standing(s.standing.Load())
-	if l := s.current.Load(); now == Deciding && l != nil && l.Health() != nil {
-		return Failed
-	}
-	return now
-}
-
 // Counts are what metrics tell of a process.
 type Counts struct {
 	Takeovers uint64        // how often it took the log
 	Looked    uint64        // how many appends had no answer, and were looked into
 	Offset    time.Duration // of the database's clock, when it was last heard
-}
-
-// Counts returns what metrics tell.
-func (s *Store) Counts() Counts {
-	return Counts{s.life.taken.Load(), s.life.looked.Load(), time.Duration(s.life.offset.Load())}
 }
 
 // Signer returns what NoteSigner noted last, by whichever instance; "" where there was none.
@@ -273,8 +189,37 @@ func (s *Store) ID() (string, error) {
 // Name returns the name of this instance.
 func (s *Store) Name() string { return s.options.Name }
 
-// Owner returns the instance that decides, while this one waits for it; nil where none is known.
-func (s *Store) Owner() *Owner { return s.life.owner.Load() }
+// Slots returns the slots of the store, each for a ledger of its own. This instance owns its share of them: where it owns more, Leaves of a
+// slot says so. Of several slots, the first is for what is of no key. It asks how many instances there are until Options.Stop is closed, which also ends waiting.
+func (s *Store) Slots() ([]*Slot, error) {
+	made, err := s.db.made()
+	if err != nil {
+		return nil, fmt.Errorf("ledger: asking the database: %w", err)
+	}
+	number := made.slots
+	if number > 1 {
+		number++ // the first is for what is of no key
+	}
+	all, shared := newShares(number), gather(newPostgres(s.find, s.options.Lease))
+	for n := range number {
+		slot := newSlot(s, n)
+		slot.shares, slot.shared = all, shared
+		slot.life.shares = all
+		s.several = append(s.several, slot)
+	}
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	machine.Go(func() { all.follow(shared, s.options.Name, s.options.Lease, s.options.Stop) })
+	return s.several, nil
+}
 
 // Close gives up the connections that are no log's.
-func (s *Store) Close() { s.closing.Do(s.db.close) }
+func (s *Store) Close() {
+	s.closing.Do(func() {
+		s.db.close()
+		if len(s.several) > 0 {
+			s.several[0].shared.manifold.close()
+		}
+	})
+}

@@ -121,10 +121,12 @@ func (f *fighting) appendUntil(l *log, rng *rand.Rand, taken *atomic.Bool) {
 }
 
 // whole returns why a log is not one chain with all that was confirmed.
-func whole(db database, confirmed map[uint64][32]byte) error {
+func whole(db database, confirmed map[uint64][32]byte) error { return wholeSlot(db, 0, confirmed) }
+
+func wholeSlot(db database, slot int, confirmed map[uint64][32]byte) error {
 	next := uint64(1)
 	for {
-		page, err := db.read(0, next, pageGroups)
+		page, err := db.read(slot, next, pageGroups)
 		if err != nil {
 			return err
 		}

@@ -27,11 +27,12 @@ type postgres struct {
 	mu      sync.Mutex
 	free    []*session // of those that read; the one that was used last comes first
 	all     []*session
-	sqlAdd  string // tests exchange it
+	sqlAdd  string // tests exchange these
+	sqlAdds string
 }
 
 func newPostgres(find *finder, patience time.Duration) *postgres {
-	p := &postgres{reading: make(chan struct{}, readers), sqlAdd: sqlAdd}
+	p := &postgres{reading: make(chan struct{}, readers), sqlAdd: sqlAdd, sqlAdds: sqlAdds}
 	open := func(patience time.Duration) *session {
 		s := &session{find: find, patience: patience}
 		p.all = append(p.all, s)
@@ -67,11 +68,55 @@ func (p *postgres) query(statement func(context.Context, *pgx.Conn) error) error
 	return s.do(statement)
 }
 
-func (p *postgres) beat(slot int, me instance) (heard pulse, err error) {
+func (p *postgres) beat(slot int, me instance) (pulse, error) {
+	return alone(p.beats, presence{slot, me})
+}
+
+// alone returns the answer to one question.
+func alone[Q, A any](all func([]Q) ([]A, error), question Q) (answer A, err error) {
+	answers, err := all([]Q{question})
+	if err != nil {
+		return answer, err
+	}
+	return answers[0], nil
+}
+
+// indexed returns where each slot is in a list.
+func indexed(all []presence) (at map[int]int, slots []int32, ids []string) {
+	at = make(map[int]int, len(all))
+	for i, one := range all {
+		at[one.slot] = i
+		slots, ids = append(slots, int32(one.slot)), append(ids, one.me.id) //nolint:gosec // there are 1024 at most
+	}
+	return at, slots, ids
+}
+
+func (p *postgres) beats(all []presence) (heard []pulse, err error) {
+	at, slots, ids := indexed(all)
+	names, peers := make([]string, len(all)), make([]string, len(all))
+	for i, one := range all {
+		names[i], peers[i] = one.me.name, one.me.peer
+	}
 	err = p.living.do(func(ctx context.Context, c *pgx.Conn) error {
+		heard = make([]pulse, len(all))
+		rows, err := c.Query(ctx, sqlBeat, slots, ids, names, peers, state.Latest())
+		if err != nil {
+			return err
+		}
+		var slot int
 		var hash []byte
-		err := c.QueryRow(ctx, sqlBeat, slot, me.id, me.name, me.peer, state.Latest()).Scan(&heard.at, &heard.owner.id, &heard.owner.name, &heard.owner.peer, &heard.held, &heard.term, &heard.end.first, &heard.end.last, &hash)
-		copy(heard.end.hash[:], hash)
+		var h pulse
+		found := 0
+		_, err = pgx.ForEachRow(rows, []any{&slot, &h.at, &h.owner.id, &h.owner.name, &h.owner.peer, &h.held, &h.term, &h.end.first, &h.end.last, &hash}, func() error {
+			h.end.hash = [32]byte{}
+			copy(h.end.hash[:], hash)
+			heard[at[slot]] = h
+			found++
+			return nil
+		})
+		if err == nil && found < len(all) {
+			err = pgx.ErrNoRows
+		}
 		return err
 	})
 	return heard, err
@@ -86,8 +131,31 @@ func (p *postgres) again(slot int, me instance, term int64) (next int64, err err
 }
 
 func (p *postgres) confirm(slot int, me instance) (bool, error) {
-	n, err := p.asking.number(sqlConfirm, slot, me.id)
-	return n == 1, err
+	return alone(p.confirms, presence{slot, me})
+}
+
+func (p *postgres) confirms(all []presence) (mine []bool, err error) {
+	at, slots, ids := indexed(all)
+	err = p.asking.do(func(ctx context.Context, c *pgx.Conn) error {
+		mine = make([]bool, len(all))
+		rows, err := c.Query(ctx, sqlConfirm, slots, ids)
+		if err != nil {
+			return err
+		}
+		var slot int
+		var written string
+		_, err = pgx.ForEachRow(rows, []any{&slot, &written}, func() error {
+			mine[at[slot]] = true
+			return nil
+		})
+		return err
+	})
+	return mine, err
+}
+
+func (p *postgres) live(name string, lease time.Duration) (int, error) {
+	n, err := p.asking.number(sqlLive, name, lease.Microseconds())
+	return int(n), err
 }
 
 func (p *postgres) release(me instance) error {
@@ -98,6 +166,47 @@ func (p *postgres) release(me instance) error {
 func (p *postgres) add(slot int, term int64, before, g group) (kept bool, err error) {
 	rows, err := p.writing.exec(p.sqlAdd, slot, term, int64(g.first), int64(g.last), g.hash[:], g.data, int64(before.last), before.hash[:], int64(before.first)) //nolint:gosec // LSNs are counted up from 1
 	return rows == 1, err
+}
+
+func (p *postgres) adds(all []addition) (kept []bool, err error) {
+	if len(all) == 1 {
+		one := all[0]
+		added, err := p.add(one.slot, one.term, one.before, one.g)
+		return []bool{added}, err
+	}
+	at, columns := map[int]int{}, &additions{}
+	for i, one := range all {
+		at[one.slot] = i
+		columns.add(one)
+	}
+	err = p.writing.do(func(ctx context.Context, c *pgx.Conn) error {
+		kept = make([]bool, len(all))
+		rows, err := c.Query(ctx, p.sqlAdds, columns.slots, columns.terms, columns.firsts, columns.lasts, columns.hashes, columns.datas, columns.beforeLasts, columns.beforeHashes, columns.beforeFirsts)
+		if err != nil {
+			return err
+		}
+		var slot int
+		_, err = pgx.ForEachRow(rows, []any{&slot}, func() error {
+			kept[at[slot]] = true
+			return nil
+		})
+		return err
+	})
+	return kept, err
+}
+
+// additions are the columns of several additions, as sqlAdds takes them.
+type additions struct {
+	slots                                           []int32
+	terms, firsts, lasts, beforeFirsts, beforeLasts []int64
+	hashes, datas, beforeHashes                     [][]byte
+}
+
+func (c *additions) add(one addition) {
+	c.slots, c.terms = append(c.slots, int32(one.slot)), append(c.terms, one.term)                                                 //nolint:gosec // there are 1024 slots at most
+	c.firsts, c.lasts = append(c.firsts, int64(one.g.first)), append(c.lasts, int64(one.g.last))                                   //nolint:gosec // LSNs are counted up from 1
+	c.beforeFirsts, c.beforeLasts = append(c.beforeFirsts, int64(one.before.first)), append(c.beforeLasts, int64(one.before.last)) //nolint:gosec // LSNs are counted up from 1
+	c.hashes, c.datas, c.beforeHashes = append(c.hashes, one.g.hash[:]), append(c.datas, one.g.data), append(c.beforeHashes, one.before.hash[:])
 }
 
 func (p *postgres) last(slot int) (g group, err error) {

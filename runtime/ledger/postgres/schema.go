@@ -4,7 +4,7 @@ package pgledger
 // from tables, so that the release before works on over newer ones.
 const tablesLevel = 3
 
-// tables are made by Init, each where there is none of the name. A slot is a part of the keys; there is one of them as yet. Times are the
+// tables are made by Init, each where there is none of the name. A slot is a part of the keys. Times are the
 // database's. The log is in groups alone: snapshots and lists are copies, which are made from it again.
 const tables = `
 CREATE SCHEMA IF NOT EXISTS bailiff;
@@ -93,12 +93,20 @@ const (
 	sqlAdd = fence + `INSERT INTO bailiff.groups (slot, first, last, hash, data) SELECT slot, $3, $4, $5, $6 FROM fence
 WHERE $7::bigint = 0 OR (SELECT g.last = $7 AND g.hash = $8 FROM bailiff.groups g WHERE g.slot = $1 AND g.first = $9)`
 
+	// sqlAdds is sqlAdd for several slots. Their rows are locked in the order of their numbers, so that no two instances wait for each other.
+	sqlAdds = `WITH a AS (SELECT * FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[], $7::bigint[], $8::bytea[], $9::bigint[])
+	AS a (slot, term, first, last, hash, data, before_last, before_hash, before_first)),
+fence AS (SELECT s.slot FROM bailiff.slots s JOIN a ON a.slot = s.slot AND a.term = s.term ORDER BY s.slot FOR UPDATE OF s)
+INSERT INTO bailiff.groups (slot, first, last, hash, data) SELECT a.slot, a.first, a.last, a.hash, a.data FROM a JOIN fence USING (slot)
+WHERE a.before_last = 0 OR (SELECT g.last = a.before_last AND g.hash = a.before_hash FROM bailiff.groups g WHERE g.slot = a.slot AND g.first = a.before_first)
+RETURNING slot`
+
 	// sqlBeat writes, so that its commit waits for the standby, and what it has read is kept.
-	sqlBeat = `WITH beat AS (INSERT INTO bailiff.instances (id, name, peer, reads, seen) VALUES ($2, $3, $4, $5, clock_timestamp())
+	sqlBeat = `WITH asked AS (SELECT * FROM unnest($1::int[], $2::text[], $3::text[], $4::text[]) AS a (slot, id, name, peer)),
+beat AS (INSERT INTO bailiff.instances (id, name, peer, reads, seen) SELECT id, name, peer, $5, clock_timestamp() FROM asked ORDER BY id
 ON CONFLICT (id) DO UPDATE SET seen = clock_timestamp())
-SELECT clock_timestamp(), COALESCE(s.owner, ''), COALESCE(s.owner_name, ''), COALESCE(i.peer, ''), COALESCE(s.held, ''), s.term, COALESCE(g.first, 0), COALESCE(g.last, 0), COALESCE(g.hash, '')
-FROM bailiff.slots s LEFT JOIN bailiff.instances i ON i.id = s.owner LEFT JOIN LATERAL (SELECT first, last, hash FROM bailiff.groups WHERE slot = s.slot ORDER BY first DESC LIMIT 1) g ON true
-WHERE s.slot = $1`
+SELECT s.slot, clock_timestamp(), COALESCE(s.owner, ''), COALESCE(s.owner_name, ''), COALESCE(i.peer, ''), COALESCE(s.held, ''), s.term, COALESCE(g.first, 0), COALESCE(g.last, 0), COALESCE(g.hash, '')
+FROM asked JOIN bailiff.slots s USING (slot) LEFT JOIN bailiff.instances i ON i.id = s.owner LEFT JOIN LATERAL (SELECT first, last, hash FROM bailiff.groups WHERE slot = s.slot ORDER BY first DESC LIMIT 1) g ON true`
 
 	// sqlClaim finds the term that was heard before it: one that comes late or twice changes nothing.
 	sqlClaim = `UPDATE bailiff.slots SET term = term + 1, owner = $2, owner_name = $3, held = $2 WHERE slot = $1 AND term = $6 AND ($5::text[] IS NULL OR held = ANY($5)) AND (owner IS NULL OR owner_name = $3
@@ -108,13 +116,16 @@ OR owner NOT IN (SELECT id FROM bailiff.instances WHERE seen > clock_timestamp()
 
 	// sqlConfirm writes to the log of changes alone, so that its commit waits for the standby: a primary that was replaced would still
 	// answer what only reads. It locks nothing.
-	sqlConfirm = `SELECT count(pg_logical_emit_message(true, 'bailiff', '')) FROM bailiff.slots WHERE slot = $1 AND owner = $2`
+	sqlConfirm = `SELECT s.slot, pg_logical_emit_message(true, 'bailiff', '') FROM bailiff.slots s JOIN unnest($1::int[], $2::text[]) AS a (slot, id) ON a.slot = s.slot AND a.id = s.owner`
 
 	sqlRelease = `WITH gone AS (DELETE FROM bailiff.instances WHERE id = $1)
 UPDATE bailiff.slots SET term = term + 1, owner = NULL, owner_name = NULL WHERE owner = $1`
 
 	// sqlSweep forgets instances that ended without a word.
 	sqlSweep = `DELETE FROM bailiff.instances WHERE seen < clock_timestamp() - interval '1 day' AND id NOT IN (SELECT owner FROM bailiff.slots WHERE owner IS NOT NULL)`
+
+	// sqlLive counts an instance, and the others that were heard in a lease.
+	sqlLive = `SELECT count(*) FROM (SELECT name FROM bailiff.instances WHERE seen > clock_timestamp() - $2::bigint * interval '1 microsecond' UNION SELECT $1) AS i`
 
 	sqlLast = `SELECT first, last, hash FROM bailiff.groups WHERE slot = $1 ORDER BY first DESC LIMIT 1`
 

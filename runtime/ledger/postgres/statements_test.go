@@ -19,21 +19,18 @@ const (
 	noLink = "no group before"
 )
 
-// flawed returns the statement that appends, with a fault in its fence.
-func flawed(t *testing.T, flaw string) string {
+// flawed returns a statement that appends with a fault in its fence.
+func flawed(t *testing.T, statement, flaw string) string {
 	t.Helper()
-	without, with := "", ""
-	switch flaw {
-	case noTerm:
-		without, with = "AND term = $2", "AND $2::bigint > 0"
-	case noLink:
-		without, with = "WHERE $7::bigint = 0", "WHERE $7::bigint >= 0"
-	}
-	text := strings.Replace(sqlAdd, without, with, 1)
-	if flaw != "" && text == sqlAdd {
+	planted := map[string]*strings.Replacer{
+		"":     strings.NewReplacer(),
+		noTerm: strings.NewReplacer("AND term = $2", "AND $2::bigint > 0", "AND a.term = s.term", ""),
+		noLink: strings.NewReplacer("WHERE $7::bigint = 0", "WHERE $7::bigint >= 0", "WHERE a.before_last = 0", "WHERE a.before_last >= 0"),
+	}[flaw].Replace(statement)
+	if flaw != "" && planted == statement {
 		t.Fatalf("the fault %q is not planted", flaw)
 	}
-	return text
+	return planted
 }
 
 // TestStatements carries out the same random statements in the twin and in PostgreSQL: each has the same answer.

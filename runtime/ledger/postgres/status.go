@@ -14,6 +14,7 @@ import (
 // A made is the row of the store's own table; its level is 0 where there are no tables.
 type made struct {
 	level       int
+	slots       int
 	environment string
 	signer      string
 	id          string
@@ -27,8 +28,8 @@ func (p *postgres) made() (m made, err error) {
 		if err := c.QueryRow(ctx, `SELECT to_regclass('bailiff.store') IS NOT NULL`).Scan(&there); err != nil || !there {
 			return err
 		}
-		err := c.QueryRow(ctx, `SELECT level, environment, signer, COALESCE(to_jsonb(s)->>'id', ''), COALESCE(to_jsonb(s)->>'moved', ''), COALESCE((to_jsonb(s)->>'writes')::int, 0) FROM bailiff.store s`).
-			Scan(&m.level, &m.environment, &m.signer, &m.id, &m.moved, &m.writes)
+		err := c.QueryRow(ctx, `SELECT level, slots, environment, signer, COALESCE(to_jsonb(s)->>'id', ''), COALESCE(to_jsonb(s)->>'moved', ''), COALESCE((to_jsonb(s)->>'writes')::int, 0) FROM bailiff.store s`).
+			Scan(&m.level, &m.slots, &m.environment, &m.signer, &m.id, &m.moved, &m.writes)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
@@ -37,11 +38,25 @@ func (p *postgres) made() (m made, err error) {
 	return m, err
 }
 
-// Init makes the tables that are missing, and gives a role, if one is named, what a service needs of them. It reports whether it made
-// any; tables of another environment or of a newer release are an error.
-//
-// drops says whether the role may drop old groups, as retention does; nil leaves that as it is.
-func (s *Store) Init(role string, drops *bool) (fresh bool, err error) {
+// A Setup says how Init makes a store.
+type Setup struct {
+	// Role is given what a service needs of the tables; "" for none.
+	Role string
+	// Drops says whether the role may drop old groups, as retention does; nil leaves that as it is.
+	Drops *bool
+	// Slots is how many slots a new store has; 0 for one. It can't be changed.
+	Slots int
+}
+
+// MaxSlots is how many slots a store may have.
+const MaxSlots = 1024
+
+// Init makes the tables that are missing. It reports whether it made any; tables of another environment, of a newer release, or with
+// another number of slots are an error.
+func (s *Store) Init(o Setup) (fresh bool, err error) {
+	if o.Slots < 0 || o.Slots > MaxSlots {
+		return false, fmt.Errorf("ledger: a store has 1 to %d slots, not %d", MaxSlots, o.Slots)
+	}
 	before, err := s.db.made()
 	switch {
 	case err != nil:
@@ -50,28 +65,20 @@ func (s *Store) Init(role string, drops *bool) (fresh bool, err error) {
 		return false, fmt.Errorf("ledger: the tables are of the level %d, and this release makes %d; they are newer, and stay", before.level, tablesLevel)
 	case before.level != 0 && before.environment != s.options.Environment:
 		return false, s.check()
+	case before.level != 0 && o.Slots != 0 && o.Slots != before.slots:
+		return false, fmt.Errorf("ledger: the store has %d slots, and their number can't be changed; make another store with %d, in another database", before.slots, o.Slots)
 	}
 	err = s.db.transact(func(ctx context.Context, t pgx.Tx) error {
 		if _, err := t.Exec(ctx, tables); err != nil {
 			return fmt.Errorf("making the tables: %w", err)
 		}
-		if _, err := t.Exec(ctx, sqlInit, tablesLevel, s.options.Environment, state.Latest()); err != nil {
+		if _, err := t.Exec(ctx, sqlInit, tablesLevel, s.options.Environment, state.Latest(), max(1, o.Slots)); err != nil {
 			return fmt.Errorf("making the tables: %w", err)
 		}
-		if role == "" {
-			return nil
+		if _, err := t.Exec(ctx, sqlInitSlots); err != nil {
+			return fmt.Errorf("making the slots: %w", err)
 		}
-		given := grants
-		switch {
-		case drops != nil && *drops:
-			given += dropping
-		case drops != nil:
-			given += keeping
-		}
-		if _, err := t.Exec(ctx, fmt.Sprintf(given, pgx.Identifier{role}.Sanitize())); err != nil {
-			return fmt.Errorf("giving the role %s what it needs (CREATE ROLE makes it): %w", role, err)
-		}
-		return nil
+		return o.give(ctx, t)
 	})
 	if err != nil {
 		return false, fmt.Errorf("ledger: %w", err)
@@ -79,9 +86,30 @@ func (s *Store) Init(role string, drops *bool) (fresh bool, err error) {
 	return before.level == 0, nil
 }
 
+// give gives a role what it needs.
+func (o *Setup) give(ctx context.Context, t pgx.Tx) error {
+	if o.Role == "" {
+		return nil
+	}
+	given := grants
+	switch {
+	case o.Drops != nil && *o.Drops:
+		given += dropping
+	case o.Drops != nil:
+		given += keeping
+	}
+	if _, err := t.Exec(ctx, fmt.Sprintf(given, pgx.Identifier{o.Role}.Sanitize())); err != nil {
+		return fmt.Errorf("giving the role %s what it needs (CREATE ROLE makes it): %w", o.Role, err)
+	}
+	return nil
+}
+
 // sqlInit notes the level of the tables. A new store is written as this release does, and one that is there as it was.
-const sqlInit = `INSERT INTO bailiff.store AS s (level, slots, environment, writes) VALUES ($1, 1, $2, $3)
+const sqlInit = `INSERT INTO bailiff.store AS s (level, slots, environment, writes) VALUES ($1, $4, $2, $3)
 ON CONFLICT (one) DO UPDATE SET level = $1, writes = CASE s.writes WHEN 0 THEN $3 ELSE s.writes END`
+
+// sqlInitSlots makes the rows of the slots. Where there are several, the first is for what is of no key.
+const sqlInitSlots = `INSERT INTO bailiff.slots (slot) SELECT generate_series(0, CASE WHEN slots > 1 THEN slots ELSE 0 END) FROM bailiff.store ON CONFLICT DO NOTHING`
 
 // A Status is what there is to know of a database.
 type Status struct {

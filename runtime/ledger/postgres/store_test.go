@@ -34,13 +34,13 @@ func TestInit(t *testing.T) {
 	}
 	wants("bailiff store init")
 	for _, want := range []bool{true, false} {
-		if fresh, err := store.Init("", nil); fresh != want || err != nil {
+		if fresh, err := store.Init(Setup{}); fresh != want || err != nil {
 			t.Errorf("made: %v, want %v: %v", fresh, want, err)
 		}
 	}
 	other := newStore(t, url, "a", true)
 	other.options.Environment = "production"
-	if _, err := other.Init("", nil); err == nil || !strings.Contains(err.Error(), "of the environment test") {
+	if _, err := other.Init(Setup{}); err == nil || !strings.Contains(err.Error(), "of the environment test") {
 		t.Errorf("tables of another environment: %v", err)
 	}
 	for _, older := range []string{"ALTER TABLE bailiff.store DROP COLUMN id", "ALTER TABLE bailiff.instances DROP COLUMN peer", "UPDATE bailiff.store SET level = 1"} {
@@ -48,7 +48,7 @@ func TestInit(t *testing.T) {
 		must(t, err)
 	}
 	wants("bring them up to it with: bailiff store init")
-	if fresh, err := store.Init("", nil); fresh || err != nil {
+	if fresh, err := store.Init(Setup{}); fresh || err != nil {
 		t.Errorf("tables of an older release: made %v, %v", fresh, err)
 	}
 	if id, err := store.ID(); len(id) != 36 || err != nil {
@@ -56,7 +56,7 @@ func TestInit(t *testing.T) {
 	}
 	_, err = db.copying.exec("UPDATE bailiff.store SET level = 99")
 	must(t, err)
-	if _, err := store.Init("", nil); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("this release makes %d", tablesLevel)) {
+	if _, err := store.Init(Setup{}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("this release makes %d", tablesLevel)) {
 		t.Errorf("tables of a newer release: %v", err)
 	}
 	log, err := store.open() // they have more than this release needs
@@ -75,7 +75,7 @@ func TestRole(t *testing.T) {
 	must(t, err)
 	_, err = admin.copying.exec("CREATE ROLE agent LOGIN")
 	must(t, err)
-	_, err = newStore(t, server.URL(), "a", true).Init("agent", nil)
+	_, err = newStore(t, server.URL(), "a", true).Init(Setup{Role: "agent"})
 	must(t, err)
 	url := strings.Replace(server.URL(), "user=postgres", "user=agent", 1)
 	store := newStore(t, url, "a", true)
@@ -106,7 +106,7 @@ func TestRole(t *testing.T) {
 		t.Errorf("a role that may not drop groups: %v", err)
 	}
 	for _, drops := range []bool{true, false} {
-		_, err = newStore(t, server.URL(), "a", true).Init("agent", &drops)
+		_, err = newStore(t, server.URL(), "a", true).Init(Setup{Role: "agent", Drops: &drops})
 		must(t, err)
 		if err := store.Drops(); err == nil != drops {
 			t.Errorf("a role that may drop groups (%v): %v", drops, err)
@@ -126,7 +126,7 @@ func TestCopies(t *testing.T) {
 	url := pgtest.Shared(t).URL()
 	db := connect(t, url)
 	store := newStore(t, url, "a", true)
-	_, err := store.Init("", nil)
+	_, err := store.Init(Setup{})
 	must(t, err)
 	log, err := store.open()
 	must(t, err)
@@ -299,7 +299,7 @@ func TestStatus(t *testing.T) {
 	if _, err := store.Status(); err == nil || !strings.Contains(err.Error(), "bailiff store init") {
 		t.Errorf("without tables: %v", err)
 	}
-	_, err := store.Init("", nil)
+	_, err := store.Init(Setup{})
 	must(t, err)
 	log, err := store.open()
 	must(t, err)

@@ -16,6 +16,7 @@ type twin struct {
 	now    func() time.Time
 	seen   map[string]time.Time
 	peers  map[string]string
+	names  map[string]string
 	slots  map[int]*twinSlot
 	noTerm bool // the fence does not look at the term
 	noLink bool // the fence does not look at the group before
@@ -30,7 +31,7 @@ type twinSlot struct {
 }
 
 func newTwin(slots int) *twin {
-	t := &twin{now: time.Now, seen: map[string]time.Time{}, peers: map[string]string{}, slots: map[int]*twinSlot{}}
+	t := &twin{now: time.Now, seen: map[string]time.Time{}, peers: map[string]string{}, names: map[string]string{}, slots: map[int]*twinSlot{}}
 	for i := range slots {
 		t.slots[i] = &twinSlot{}
 	}
@@ -50,6 +51,7 @@ func (t *twin) beat(slot int, me instance) (heard pulse, err error) {
 		heard = pulse{at: t.now(), owner: s.owner, term: s.term, held: s.held}
 		heard.owner.peer = t.peers[s.owner.id]
 		t.seen[me.id] = heard.at
+		t.names[me.id] = me.name
 		if _, known := t.peers[me.id]; !known {
 			t.peers[me.id] = me.peer
 		}
@@ -102,6 +104,7 @@ func (t *twin) release(me instance) error {
 	}
 	delete(t.seen, me.id)
 	delete(t.peers, me.id)
+	delete(t.names, me.id)
 	return nil
 }
 
@@ -121,6 +124,49 @@ func (t *twin) add(slot int, term int64, before, g group) (kept bool, err error)
 		kept = true
 	})
 	return kept, err
+}
+
+func (t *twin) beats(all []presence) (heard []pulse, err error) {
+	for _, one := range all {
+		h, _ := t.beat(one.slot, one.me)
+		heard = append(heard, h)
+	}
+	return heard, nil
+}
+
+func (t *twin) confirms(all []presence) (mine []bool, err error) {
+	for _, one := range all {
+		is, _ := t.confirm(one.slot, one.me)
+		mine = append(mine, is)
+	}
+	return mine, nil
+}
+
+func (t *twin) adds(all []addition) (kept []bool, err error) {
+	before := map[int][]group{}
+	for _, one := range all {
+		t.with(one.slot, func(s *twinSlot) { before[one.slot] = slices.Clone(s.groups) })
+		is, wrong := t.add(one.slot, one.term, one.before, one.g)
+		kept, err = append(kept, is), errors.Join(err, wrong)
+	}
+	if err != nil { // all, or none
+		for slot, groups := range before {
+			t.with(slot, func(s *twinSlot) { s.groups = groups })
+		}
+	}
+	return kept, err
+}
+
+func (t *twin) live(name string, lease time.Duration) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	names := map[string]bool{name: true}
+	for id, seen := range t.seen {
+		if seen.After(t.now().Add(-lease)) {
+			names[t.names[id]] = true
+		}
+	}
+	return len(names), nil
 }
 
 func (t *twin) last(slot int) (g group, err error) {

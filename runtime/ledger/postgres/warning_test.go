@@ -68,7 +68,7 @@ func TestUnsafe(t *testing.T) {
 	server := pgtest.Shared(t)
 	connect(t, server.URL())
 	store := newStore(t, server.URL(), "a", false)
-	_, err := store.Init("", nil)
+	_, err := store.Init(Setup{})
 	must(t, err)
 	if _, err := store.open(); err == nil || !strings.Contains(err.Error(), "synchronous_standby_names") {
 		t.Errorf("without a standby: %v", err)

@@ -47,15 +47,20 @@ type simulation struct {
 	pace time.Duration // the longest pause of an owner between two records or answers
 	stop chan struct{}
 
-	mu        sync.Mutex
-	confirmed map[uint64][32]byte // by LSN
-	by        map[uint64]*life    // the process that confirmed a record
-	took      map[*life]uint64    // the end of the log when a process took it last
-	highest   uint64              // of confirmed
-	latest    time.Time           // something was told
-	wrong     error
+	mu    sync.Mutex
+	books []*book          // by slot
+	took  map[*life]uint64 // the end of the log when a process took it last
+	wrong error
 
 	statements, appends, reads atomic.Int64
+}
+
+// A book is what was told of a slot.
+type book struct {
+	confirmed map[uint64][32]byte // by LSN
+	by        map[uint64]*life    // the process that confirmed a record
+	highest   uint64              // of confirmed
+	latest    time.Time           // something was told
 }
 
 // A windows is when something is so.
@@ -89,8 +94,14 @@ func (w *simulation) draws(of string, n int) *rand.Rand {
 	return rand.New(rand.NewPCG(from, uint64(n))) //nolint:gosec // a test's
 }
 
-func newSimulation(from uint64, planted flaw) *simulation {
-	w := &simulation{seed: from, flaw: planted, db: newTwin(1), end: time.Now().Add(worldTime), stop: make(chan struct{}), confirmed: map[uint64][32]byte{}, by: map[uint64]*life{}, took: map[*life]uint64{}}
+func newSimulation(from uint64, planted flaw) *simulation { return newSlots(from, planted, 1) }
+
+// newSlots is a simulation of several slots.
+func newSlots(from uint64, planted flaw, slots int) *simulation {
+	w := &simulation{seed: from, flaw: planted, db: newTwin(slots), end: time.Now().Add(worldTime), stop: make(chan struct{}), took: map[*life]uint64{}}
+	for range slots {
+		w.books = append(w.books, &book{confirmed: map[uint64][32]byte{}, by: map[uint64]*life{}})
+	}
 	w.db.noTerm, w.db.noTurn = planted == termless, planted == belated
 	w.pace = 20 * time.Millisecond << w.draws("pace", 0).IntN(8)
 	return w
@@ -257,7 +268,7 @@ func (h *host) run() {
 			continue
 		}
 		h.takes(l)
-		if h.decides(l) {
+		if h.decides(l, h.stop, nil) {
 			process = nil
 			at.dead.Store(h.random.IntN(2) == 0) // killed; otherwise it is asked to end
 		}
@@ -270,11 +281,13 @@ func (h *host) run() {
 	}
 }
 
-// decides appends and reads until the log fails, or the process is to end, which it reports.
-func (h *host) decides(l *log) (ends bool) {
+// decides appends and reads until the log fails, stop is closed, the slot is to be handed over, or the process is to end, which it reports.
+func (h *host) decides(l *log, stop, leaves <-chan struct{}) (ends bool) {
 	for until := time.Now().Add(time.Duration(h.random.Int64N(int64(worldTime / 2)))); ; {
 		select {
-		case <-h.stop:
+		case <-stop:
+			return false
+		case <-leaves:
 			return false
 		case <-time.After(time.Duration(h.random.Int64N(int64(h.pace)))):
 		}
@@ -295,7 +308,7 @@ func (h *host) decides(l *log) (ends bool) {
 			continue
 		}
 		h.mu.Lock()
-		before, mark := h.highest, l.Mark()
+		before, mark := h.books[l.slot].highest, l.Mark()
 		h.mu.Unlock()
 		if h.flaw != unconfirmed && l.Confirm(mark) != nil {
 			return false
@@ -306,7 +319,7 @@ func (h *host) decides(l *log) (ends bool) {
 			h.fails(fmt.Errorf("%s told the state after record %d, when record %d was confirmed", l.me.id, l.at.last, before))
 		}
 		h.mu.Lock()
-		h.latest = time.Now()
+		h.books[l.slot].latest = time.Now()
 		h.mu.Unlock()
 	}
 }
@@ -316,7 +329,7 @@ func (w *simulation) takes(l *log) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if last, again := w.took[l.life]; again {
-		for lsn, process := range w.by {
+		for lsn, process := range w.books[l.slot].by {
 			if lsn > last && process != l.life && w.wrong == nil {
 				w.wrong = fmt.Errorf("%s is of a process that takes the log again, though another one has recorded %d since", l.me.id, lsn)
 			}
@@ -330,10 +343,11 @@ func (w *simulation) told(l *log, lsn uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.appends.Add(1)
-	if _, twice := w.confirmed[lsn]; twice && w.wrong == nil {
+	b := w.books[l.slot]
+	if _, twice := b.confirmed[lsn]; twice && w.wrong == nil {
 		w.wrong = fmt.Errorf("record %d was confirmed twice", lsn)
 	}
-	w.confirmed[lsn], w.by[lsn], w.highest, w.latest = l.at.hash, l.life, max(w.highest, lsn), time.Now()
+	b.confirmed[lsn], b.by[lsn], b.highest, b.latest = l.at.hash, l.life, max(b.highest, lsn), time.Now()
 }
 
 // doubts takes an error for a fault that says that the database has lost something: it never does.
@@ -353,23 +367,36 @@ func (w *simulation) fails(err error) {
 
 // live lets a world run, and returns why it is wrong.
 func (w *simulation) live() error {
+	return w.lives((*host).run, func() error { return nil })
+}
+
+// lives lets instances run, and returns why the world is wrong. At its end, when nothing has failed for a while, it may be judged further.
+func (w *simulation) lives(run func(*host), judge func() error) error {
 	var hosts sync.WaitGroup
 	for _, name := range []string{"a", "b", "c"} {
-		hosts.Go(w.host(name).run)
+		h := w.host(name)
+		hosts.Go(func() { run(h) })
 	}
 	time.Sleep(worldTime + worldsPeace)
 	w.mu.Lock()
-	if w.wrong == nil && time.Since(w.latest) > 2*worldLease {
-		w.wrong = fmt.Errorf("nothing was told for %s, though nothing has failed for %s", time.Since(w.latest), worldsPeace)
+	for slot, b := range w.books {
+		if w.wrong == nil && time.Since(b.latest) > 2*worldLease {
+			w.wrong = fmt.Errorf("nothing was told of slot %d for %s, though nothing has failed for %s", slot, time.Since(b.latest), worldsPeace)
+		}
+	}
+	if w.wrong == nil {
+		w.wrong = judge()
 	}
 	w.mu.Unlock()
 	close(w.stop)
 	hosts.Wait()
 	time.Sleep(latest + worldLease) // statements that are late have arrived
-	if w.wrong != nil {
-		return w.wrong
+	for slot, b := range w.books {
+		if w.wrong == nil {
+			w.wrong = wholeSlot(w.db, slot, b.confirmed)
+		}
 	}
-	return whole(w.db, w.confirmed)
+	return w.wrong
 }
 
 // TestWorldsRepeat: a seed's world is the same each time.
@@ -380,7 +407,7 @@ func TestWorldsRepeat(t *testing.T) {
 		for range 2 {
 			synctest.Test(t, func(*testing.T) {
 				w := newSimulation(s, sound)
-				said[fmt.Sprint(w.live(), w.statements.Load(), w.appends.Load(), w.reads.Load(), w.db.slots[0].term, w.confirmed)] = true
+				said[fmt.Sprint(w.live(), w.statements.Load(), w.appends.Load(), w.reads.Load(), w.db.slots[0].term, w.books[0].confirmed)] = true
 			})
 		}
 		if len(said) > 1 {

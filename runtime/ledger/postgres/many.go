@@ -1,0 +1,109 @@
+package pgledger
+
+import (
+	"sync"
+	"time"
+)
+
+// A presence is an instance at a slot.
+type presence struct {
+	slot int
+	me   instance
+}
+
+// An addition is a group that is appended to a slot's log, behind another one, under a term.
+type addition struct {
+	slot      int
+	term      int64
+	before, g group
+}
+
+// A manifold database carries out the same statement for several slots at once, in one transaction. Its answers are in the order of what
+// it was asked, and each is what the statement alone would have answered. After an error each was carried out, or none.
+type manifold interface {
+	database
+	beats(all []presence) ([]pulse, error)
+	confirms(all []presence) ([]bool, error)
+	adds(all []addition) ([]bool, error)
+	// live returns how many instances were heard in a lease, with the one that asks.
+	live(name string, lease time.Duration) (int, error)
+}
+
+// A gathered database is that of the logs of one process: what they ask while a statement of the kind is under way goes together in the next
+// one. A database has more work with a transaction than with a slot in it.
+type gathered struct {
+	manifold
+	beating    *gathering[presence, pulse]
+	confirming *gathering[presence, bool]
+	adding     *gathering[addition, bool]
+}
+
+func gather(db manifold) *gathered {
+	return &gathered{db, newGathering(db.beats), newGathering(db.confirms), newGathering(db.adds)}
+}
+
+func (g *gathered) beat(slot int, me instance) (pulse, error) {
+	return g.beating.ask(presence{slot, me})
+}
+
+func (g *gathered) confirm(slot int, me instance) (bool, error) {
+	return g.confirming.ask(presence{slot, me})
+}
+
+func (g *gathered) add(slot int, term int64, before, last group) (bool, error) {
+	return g.adding.ask(addition{slot, term, before, last})
+}
+
+// close leaves the connections to the other logs.
+func (*gathered) close() {}
+
+// A gathering asks what several callers want to know in one go.
+type gathering[Q, A any] struct {
+	all  func([]Q) ([]A, error)
+	turn chan struct{} // has a value while nobody asks
+
+	mu   sync.Mutex
+	next *round[Q, A] // whose questions are not asked yet; nil where there are none
+}
+
+// A round is what is asked in one go.
+type round[Q, A any] struct {
+	questions []Q
+	answers   []A
+	err       error
+	done      chan struct{} // closed with the answers
+}
+
+func newGathering[Q, A any](all func([]Q) ([]A, error)) *gathering[Q, A] {
+	g := &gathering[Q, A]{all: all, turn: make(chan struct{}, 1)}
+	g.turn <- struct{}{}
+	return g
+}
+
+// ask returns the answer to one question. The first caller of a round asks for all of it, when the round before has ended.
+func (g *gathering[Q, A]) ask(question Q) (answer A, err error) {
+	g.mu.Lock()
+	r := g.next
+	first := r == nil
+	if first {
+		r = &round[Q, A]{done: make(chan struct{})}
+		g.next = r
+	}
+	at := len(r.questions)
+	r.questions = append(r.questions, question)
+	g.mu.Unlock()
+	if first {
+		<-g.turn
+		g.mu.Lock()
+		g.next = nil
+		g.mu.Unlock()
+		r.answers, r.err = g.all(r.questions)
+		g.turn <- struct{}{}
+		close(r.done)
+	}
+	<-r.done
+	if r.err != nil {
+		return answer, r.err
+	}
+	return r.answers[at], nil
+}

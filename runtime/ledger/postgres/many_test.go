@@ -1,0 +1,275 @@
+package pgledger
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"bailiff/fuzz/kit/pgtest"
+	"bailiff/fuzz/kit/seed"
+	"bailiff/fuzz/ledgertest"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/reopen"
+)
+
+// TestGathering: what is asked while a round is under way goes together in the next one, each caller gets the answer to its question, and
+// an error is that of all who asked in its round.
+func TestGathering(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var rounds [][]int
+		g := newGathering(func(all []int) ([]string, error) {
+			rounds = append(rounds, all)
+			time.Sleep(time.Second)
+			if slices.Contains(all, 13) {
+				return nil, errLost
+			}
+			answers := make([]string, len(all))
+			for i, n := range all {
+				answers[i] = fmt.Sprint(n)
+			}
+			return answers, nil
+		})
+		var asking sync.WaitGroup
+		for n := range 20 {
+			asking.Go(func() {
+				time.Sleep(time.Duration(n) * 200 * time.Millisecond)
+				began := time.Now()
+				answer, err := g.ask(n)
+				if together := n >= 11 && n <= 15; together != errors.Is(err, errLost) || err == nil && answer != fmt.Sprint(n) {
+					t.Errorf("%d: %q, %v", n, answer, err)
+				}
+				if waited := time.Since(began); waited > 2*time.Second {
+					t.Errorf("%d waited %s", n, waited)
+				}
+			})
+		}
+		asking.Wait()
+		if len(rounds) > 6 {
+			t.Errorf("%d rounds: %v", len(rounds), rounds)
+		}
+	})
+}
+
+// TestStatementsOfSlots carries out the same statements for several slots in the twin and in PostgreSQL: each has the same answers, and what is
+// in the logs is the same. A fence with a fault is found.
+func TestStatementsOfSlots(t *testing.T) {
+	const slots = 4
+	db := connect(t, pgtest.Shared(t).URL())
+	_, err := db.copying.exec("INSERT INTO bailiff.slots SELECT generate_series(1, 3)")
+	must(t, err)
+	from := rand.New(rand.NewPCG(uint64(seed.Value(t)), 0)) //nolint:gosec // a test's
+	differs := func(flaw string) string {
+		both := []manifold{newTwin(slots), connectAgain(t, db)}
+		db.sqlAdds = flawed(t, sqlAdds, flaw)
+		s := &slotStory{rng: rand.New(rand.NewPCG(from.Uint64(), 0)), known: make([][]group, slots), terms: make([]int64, slots)} //nolint:gosec // a test's
+		for range 150 {
+			if said := s.step(both); said != "" {
+				return said
+			}
+		}
+		return ""
+	}
+	for range 4 {
+		if said := differs(""); said != "" {
+			t.Fatal(said)
+		}
+	}
+	for _, flaw := range []string{noTerm, noLink} {
+		found := false
+		for n := 0; n < 20 && !found; n++ {
+			found = differs(flaw) != ""
+		}
+		if !found {
+			t.Errorf("a fence with %s is not found", flaw)
+		}
+	}
+}
+
+// A slotStory is what has become of several slots so far.
+type slotStory struct {
+	rng   *rand.Rand
+	known [][]group
+	terms []int64
+}
+
+// step asks both databases for the same, and returns how their answers differ.
+func (s *slotStory) step(both []manifold) (differ string) {
+	mine := func(slot int) instance {
+		name := string('a' + rune(s.rng.IntN(2)))
+		return instance{fmt.Sprint(name, slot), name, name + ":1"}
+	}
+	which := s.rng.Perm(len(s.terms))[:1+s.rng.IntN(len(s.terms))]
+	var at []presence
+	var all []addition
+	for _, slot := range which {
+		at = append(at, presence{slot, mine(slot)})
+		before := group{}
+		if n := len(s.known[slot]); n > 0 {
+			before = s.known[slot][max(0, n-1-s.rng.IntN(8)/6)]
+		}
+		if s.rng.IntN(8) == 0 {
+			before.hash[0]++ // there is no such group
+		}
+		data := sealed(s.rng, before.last+1, 1+s.rng.Uint32N(3))
+		all = append(all, addition{slot, s.terms[slot] - int64(s.rng.IntN(8)/7), before.end(), group{first: before.last + 1, last: before.last + uint64(data[31]), hash: sha256.Sum256(data), data: data}})
+	}
+	kind := s.rng.IntN(5)
+	var said [2]string
+	for i, db := range both {
+		switch kind {
+		case 0:
+			heard, err := db.beats(at)
+			for i := range heard {
+				heard[i].at = time.Time{}
+			}
+			live, also := db.live("c", hour)
+			said[i] = fmt.Sprint("beats ", heard, err, live, also)
+		case 1:
+			is, err := db.confirms(at)
+			said[i] = fmt.Sprint("confirms ", is, err)
+		case 2:
+			one := at[0]
+			term, err := db.claim(one.slot, one.me, 0, nil, s.terms[one.slot])
+			said[i] = fmt.Sprint("claim ", term, err)
+			if i == 1 && term > 0 {
+				s.terms[one.slot] = term
+			}
+		default:
+			kept, err := db.adds(all)
+			said[i] = fmt.Sprint("adds ", kept, err != nil)
+			if err != nil {
+				said[i] = "adds: an error"
+			}
+			for n := range kept {
+				if i == 1 && err == nil && kept[n] {
+					s.known[all[n].slot] = append(s.known[all[n].slot], all[n].g)
+				}
+			}
+		}
+	}
+	if said[0] != said[1] {
+		return fmt.Sprintf("the twin says %s, PostgreSQL %s", said[0], said[1])
+	}
+	for slot := range s.terms {
+		a, _ := both[0].last(slot)
+		if b, err := both[1].last(slot); !a.is(b) || err != nil {
+			return fmt.Sprintf("slot %d ends with %d in the twin, in PostgreSQL with %d: %v", slot, a.last, b.last, err)
+		}
+	}
+	return ""
+}
+
+// TestSlots has three instances share the slots of a store: each owns its share, also after one has come, one has ended, and one was
+// replaced by another of its name. What was recorded is there, whoever owns the slot.
+func TestSlots(t *testing.T) {
+	const slots, lease = 8, time.Second
+	url := pgtest.Shared(t).URL()
+	connect(t, url)
+	dropped := newStore(t, url, "a", true)
+	_, err := dropped.db.copying.exec("DROP SCHEMA bailiff CASCADE")
+	must(t, err)
+	_, err = dropped.Init(Setup{Slots: slots})
+	must(t, err)
+	if _, err := dropped.Init(Setup{Slots: slots + 1}); err == nil || !strings.Contains(err.Error(), "can't be changed") {
+		t.Errorf("another number of slots: %v", err)
+	}
+	if _, err := dropped.open(); err == nil || !strings.Contains(err.Error(), "has 8 slots") {
+		t.Errorf("an instance that is made for one slot: %v", err)
+	}
+	owns := func(want ...int) {
+		t.Helper()
+		var got []int
+		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			got = owners(t, dropped.db)
+			if slices.Equal(got, want) {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("the instances own %v slots, and should %v", got, want)
+			}
+		}
+	}
+	a := sharing(t, url, "a", lease)
+	owns(slots + 1)
+	b := sharing(t, url, "b", lease)
+	owns(4, 5)
+	c := sharing(t, url, "c", lease)
+	owns(3, 3, 3)
+	a.end()
+	owns(4, 5)
+	b.end()
+	c.end()
+	owns()
+	for slot := range slots + 1 {
+		end, err := dropped.db.last(slot)
+		if must(t, err); end.last == 0 {
+			t.Errorf("slot %d has no record", slot)
+		}
+	}
+}
+
+// owners returns how many slots each owner has, in ascending order.
+func owners(t *testing.T, db *postgres) (counts []int) {
+	t.Helper()
+	n, err := db.copying.number("SELECT COALESCE(sum(n * (10 ^ (rank - 1))), 0)::bigint FROM (SELECT count(*) AS n, row_number() OVER (ORDER BY count(*) DESC) AS rank FROM bailiff.slots WHERE owner IS NOT NULL GROUP BY owner_name) AS o")
+	must(t, err)
+	for ; n > 0; n /= 10 {
+		counts = append([]int{int(n % 10)}, counts...)
+	}
+	return counts
+}
+
+// A shared is an instance that owns its share of the slots.
+type shared struct {
+	store *Store
+	stop  chan struct{}
+	work  sync.WaitGroup
+}
+
+// sharing starts an instance that keeps a record in each slot that it comes to own.
+func sharing(t *testing.T, url, name string, lease time.Duration) *shared {
+	t.Helper()
+	s := &shared{store: newStore(t, url, name, true), stop: make(chan struct{})}
+	s.store.options.Lease, s.store.options.Stop = lease, s.stop
+	slots, err := s.store.Slots()
+	must(t, err)
+	for _, slot := range slots {
+		s.work.Go(func() {
+			for {
+				l, err := slot.Ledger(commit.Options{Random: s.store.options.Calls.Random}, reopen.Options{Random: s.store.options.Calls.Random})
+				if errors.Is(err, ErrStopped) {
+					return
+				}
+				if err != nil {
+					t.Errorf("%s, slot %d: %v", name, slot.Number(), err)
+					return
+				}
+				key := ledgertest.NewKey(0)
+				_, err = s.store.options.Calls.Random.Read(key.Hash[:])
+				must(t, err)
+				key.ID = ledger.ID(key.Hash[:16]).UUIDv4()
+				must(t, l.CreateKey(t.Context(), key))
+				select {
+				case <-s.stop:
+				case <-slot.Leaves():
+				}
+				must(t, l.Close())
+			}
+		})
+	}
+	return s
+}
+
+func (s *shared) end() {
+	close(s.stop)
+	s.work.Wait()
+	s.store.Close()
+}

@@ -1,0 +1,104 @@
+package pgledger
+
+import (
+	"sync"
+	"time"
+)
+
+// shares say how many slots an instance owns: no more than its share of them among the instances that are heard, so that each has something
+// to do, and that no more slots move than have to when one comes or goes.
+type shares struct {
+	calls calls
+
+	mu    sync.Mutex
+	slots int // of the store
+	live  int // instances that were heard, this one included; 0 until that is known, and nothing is claimed
+	owned int
+
+	leave chan struct{} // has a value while the instance owns a slot too many
+}
+
+func newShares(slots int) *shares {
+	return &shares{calls: machine, slots: slots, leave: make(chan struct{}, 1)}
+}
+
+// most is how many slots the instance may own.
+func (s *shares) most() int {
+	if s.live == 0 {
+		return 0
+	}
+	return (s.slots + s.live - 1) / s.live
+}
+
+// mayTake reports whether take would succeed.
+func (s *shares) mayTake() bool {
+	if s == nil {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.owned < s.most()
+}
+
+// take counts a slot, and reports false where that would be more than the share. give takes it back.
+func (s *shares) take() bool {
+	if s == nil {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.owned >= s.most() {
+		return false
+	}
+	s.owned++
+	return true
+}
+
+func (s *shares) give() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.owned--
+	s.judge()
+}
+
+// judge asks for a slot to be handed over, or does not any more.
+func (s *shares) judge() {
+	if s.owned > s.most() {
+		select {
+		case s.leave <- struct{}{}:
+		default: // it is asked already
+		}
+		return
+	}
+	select {
+	case <-s.leave:
+	default:
+	}
+}
+
+// heard notes how many instances were heard.
+func (s *shares) heard(live int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.live = live
+	s.judge()
+}
+
+// follow asks how many instances are heard, again and again until stop is closed. Where that is not answered, it stays as it was.
+func (s *shares) follow(db manifold, name string, lease time.Duration, stop <-chan struct{}) {
+	for {
+		if n, err := db.live(name, lease); err == nil {
+			s.heard(n)
+		}
+		pause := s.calls.timers.Alarm(lease / beatsPerLease)
+		select {
+		case <-stop:
+			pause.Stop()
+			return
+		case <-pause.C:
+		}
+	}
+}

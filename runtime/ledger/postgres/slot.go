@@ -1,0 +1,133 @@
+package pgledger
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/reopen"
+)
+
+// A Slot is a part of the API keys of a store, with a log of its own. One instance at a time owns the log and decides.
+type Slot struct {
+	store  *Store
+	number int
+	shared *gathered // the database of the logs of all slots; nil where there is one
+	shares *shares   // nil where there is one slot
+
+	life     *life
+	current  atomic.Pointer[log] // that was opened last; nil until then
+	standing atomic.Int32
+}
+
+func newSlot(s *Store, number int) *Slot {
+	slot := &Slot{store: s, number: number, life: newLife(s.options.Lease)}
+	slot.life.clock = s.options.Calls.Clock
+	slot.life.waits = func(owner string) {
+		slot.standing.Store(int32(Waiting))
+		if s.options.Waits != nil {
+			s.options.Waits(owner)
+		}
+	}
+	return slot
+}
+
+// Ledger waits until no other instance owns the log, takes it, and returns the ledger over it, whose Close hands it over at once. again
+// says how the log is opened again when it has failed; a ledger after which another one has decided does not open it again, and again
+// is told of it as stuck. Of the options of commit.Ledger, SnapshotEvery is set here where it is 0.
+func (s *Slot) Ledger(options commit.Options, again reopen.Options) (*commit.Ledger, error) {
+	if s.shared != nil {
+		s.life.forgets() // each ledger of a slot begins with what its log says
+	}
+	if options.SnapshotEvery == 0 {
+		options.SnapshotEvery = snapshotEvery
+	}
+	again.Most = min(again.Most, s.life.lease/2)
+	if again.Most == 0 {
+		again.Most = s.life.lease / 2
+	}
+	log, err := reopen.Open(func() (commit.Log, error) {
+		l, err := s.open()
+		if err != nil {
+			return nil, err // a nil *kept would be a commit.Log that is not nil
+		}
+		return l, nil
+	}, again)
+	if err != nil {
+		return nil, err
+	}
+	l, err := commit.Open(log, options)
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return l, nil
+}
+
+// open waits until no other instance owns the log, and takes it. Its Close hands it over at once.
+func (s *Slot) open() (*kept, error) {
+	store := s.store
+	store.db.asking.close() // it may be to a primary that hangs
+	if err := store.check(); err != nil {
+		return nil, err
+	}
+	if err := store.may(); err != nil {
+		return nil, err
+	}
+	if _, err := store.readable(); err != nil {
+		return nil, err
+	}
+	var id [16]byte
+	if _, err := io.ReadFull(store.options.Calls.Random, id[:]); err != nil {
+		return nil, fmt.Errorf("ledger: reading randomness for the id of the instance: %w", err)
+	}
+	db, asked := s.connections()
+	l, err := takeSlot(asked, s.number, instance{id: hex.EncodeToString(id[:]), name: store.options.Name, peer: store.options.Peer}, s.life, store.options.Stop)
+	if err != nil {
+		asked.close()
+		return nil, err
+	}
+	made, err := store.readable() // it may have been exported while this instance waited, or its level raised
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	db.copying.exec(sqlSweep) //nolint:errcheck // the next one does it
+	s.current.Store(l)
+	s.standing.Store(int32(Deciding))
+	return &kept{log: l, db: db, writes: made.writes}, nil
+}
+
+// connections are those of a log that is to be opened, which go with it, or those of all slots, and how the log speaks over them.
+func (s *Slot) connections() (*postgres, database) {
+	if s.shared != nil {
+		return s.shared.manifold.(*postgres), s.shared //nolint:forcetypeassert // that is what Slots makes it of
+	}
+	db := newPostgres(s.store.find, s.store.options.Lease)
+	return db, db
+}
+
+// Number returns the slot's number, from 0.
+func (s *Slot) Number() int { return s.number }
+
+// Leaves gets a value when the instance is to hand one of its slots over, because it owns more than its share.
+func (s *Slot) Leaves() <-chan struct{} { return s.shares.leave }
+
+// Standing returns what the instance does.
+func (s *Slot) Standing() Standing {
+	now := Standing(s.standing.Load())
+	if l := s.current.Load(); now == Deciding && l != nil && l.Health() != nil {
+		return Failed
+	}
+	return now
+}
+
+// Counts returns what metrics tell.
+func (s *Slot) Counts() Counts {
+	return Counts{s.life.taken.Load(), s.life.looked.Load(), time.Duration(s.life.offset.Load())}
+}
+
+// Owner returns the instance that decides, while this one waits for it; nil where none is known.
+func (s *Slot) Owner() *Owner { return s.life.owner.Load() }
