@@ -63,6 +63,9 @@ type Ledger struct {
 	ending chan struct{} // closed by Close
 	healed chan struct{} // closed when the log is not opened again any more
 
+	following sync.Mutex // held by Follow
+	followed  uint64     // up to where Follow has read the other log, under mu
+
 	// rewriting is held while the snapshot or the beginning of the log is made anew.
 	rewriting sync.Mutex
 	tidied    bool // what an interrupted drop has left is removed

@@ -82,11 +82,6 @@ func takeSlot(db database, slot int, me instance, f *life, stop <-chan struct{})
 // before does not take it after another one: what it has in memory beside the log would be old.
 func (l *log) wait(after []string, stop <-chan struct{}) error {
 	defer l.waitsFor(instance{})
-	select {
-	case <-stop:
-		return ErrStopped
-	default:
-	}
 	heard, err := l.beat(l.db, l.slot, l.me)
 	if err != nil {
 		return err
@@ -102,6 +97,10 @@ func (l *log) wait(after []string, stop <-chan struct{}) error {
 			lease := l.lease
 			if blind > 0 {
 				lease = never
+			}
+			if l.shares != nil && ended(stop) { // it has had its share, and hands it over
+				l.db.release(l.me) //nolint:errcheck // it owns nothing
+				return ErrStopped
 			}
 			if err = l.claim(heard, lease, after); err == nil && l.term > 0 {
 				return nil
@@ -133,6 +132,16 @@ func (l *log) wait(after []string, stop <-chan struct{}) error {
 		case <-pause.C:
 		}
 		heard, err = l.beat(l.db, l.slot, l.me)
+	}
+}
+
+// ended reports whether a channel is closed.
+func ended(stop <-chan struct{}) bool {
+	select {
+	case <-stop:
+		return true
+	default:
+		return false
 	}
 }
 

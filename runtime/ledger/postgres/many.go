@@ -60,13 +60,13 @@ func (*gathered) close() {}
 // A gathering asks what several callers want to know in one go.
 type gathering[Q, A any] struct {
 	all  func([]Q) ([]A, error)
-	turn chan struct{} // has a value while nobody asks
+	turn chan struct{} // has a value between two rounds
 
 	mu   sync.Mutex
 	next *round[Q, A] // whose questions are not asked yet; nil where there are none
 }
 
-// A round is what is asked in one go.
+// A round has the questions that are asked in one go.
 type round[Q, A any] struct {
 	questions []Q
 	answers   []A

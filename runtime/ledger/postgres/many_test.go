@@ -20,8 +20,8 @@ import (
 	"bailiff/runtime/ledger/reopen"
 )
 
-// TestGathering: what is asked while a round is under way goes together in the next one, each caller gets the answer to its question, and
-// an error is that of all who asked in its round.
+// TestGathering: questions that come while a round is under way go together in the next one. Each caller gets the answer to its question, and an
+// error goes to all callers of a round.
 func TestGathering(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var rounds [][]int
@@ -58,8 +58,8 @@ func TestGathering(t *testing.T) {
 	})
 }
 
-// TestStatementsOfSlots carries out the same statements for several slots in the twin and in PostgreSQL: each has the same answers, and what is
-// in the logs is the same. A fence with a fault is found.
+// TestStatementsOfSlots carries out the same statements for several slots in the twin and in PostgreSQL: each has the same answers, and the
+// same logs. A fence with a fault is found.
 func TestStatementsOfSlots(t *testing.T) {
 	const slots = 4
 	db := connect(t, pgtest.Shared(t).URL())
@@ -93,7 +93,7 @@ func TestStatementsOfSlots(t *testing.T) {
 	}
 }
 
-// A slotStory is what has become of several slots so far.
+// A slotStory has the groups and the terms of several slots so far.
 type slotStory struct {
 	rng   *rand.Rand
 	known [][]group
@@ -102,25 +102,7 @@ type slotStory struct {
 
 // step asks both databases for the same, and returns how their answers differ.
 func (s *slotStory) step(both []manifold) (differ string) {
-	mine := func(slot int) instance {
-		name := string('a' + rune(s.rng.IntN(2)))
-		return instance{fmt.Sprint(name, slot), name, name + ":1"}
-	}
-	which := s.rng.Perm(len(s.terms))[:1+s.rng.IntN(len(s.terms))]
-	var at []presence
-	var all []addition
-	for _, slot := range which {
-		at = append(at, presence{slot, mine(slot)})
-		before := group{}
-		if n := len(s.known[slot]); n > 0 {
-			before = s.known[slot][max(0, n-1-s.rng.IntN(8)/6)]
-		}
-		if s.rng.IntN(8) == 0 {
-			before.hash[0]++ // there is no such group
-		}
-		data := sealed(s.rng, before.last+1, 1+s.rng.Uint32N(3))
-		all = append(all, addition{slot, s.terms[slot] - int64(s.rng.IntN(8)/7), before.end(), group{first: before.last + 1, last: before.last + uint64(data[31]), hash: sha256.Sum256(data), data: data}})
-	}
+	at, all := s.draw()
 	kind := s.rng.IntN(5)
 	var said [2]string
 	for i, db := range both {
@@ -144,12 +126,12 @@ func (s *slotStory) step(both []manifold) (differ string) {
 			}
 		default:
 			kept, err := db.adds(all)
-			said[i] = fmt.Sprint("adds ", kept, err != nil)
-			if err != nil {
+			if said[i] = fmt.Sprint("adds ", kept); err != nil {
 				said[i] = "adds: an error"
+				continue
 			}
 			for n := range kept {
-				if i == 1 && err == nil && kept[n] {
+				if i == 1 && kept[n] {
 					s.known[all[n].slot] = append(s.known[all[n].slot], all[n].g)
 				}
 			}
@@ -167,8 +149,27 @@ func (s *slotStory) step(both []manifold) (differ string) {
 	return ""
 }
 
+// draw draws slots, with an instance at each and a group to append, some of which can't be.
+func (s *slotStory) draw() (at []presence, all []addition) {
+	for _, slot := range s.rng.Perm(len(s.terms))[:1+s.rng.IntN(len(s.terms))] {
+		name := string('a' + rune(s.rng.IntN(2)))
+		at = append(at, presence{slot, instance{fmt.Sprint(name, slot), name, name + ":1"}})
+		before := group{}
+		if n := len(s.known[slot]); n > 0 {
+			before = s.known[slot][max(0, n-1-s.rng.IntN(8)/6)].end()
+		}
+		if s.rng.IntN(8) == 0 {
+			before.hash[0]++ // there is no such group
+		}
+		data := sealed(s.rng, before.last+1, 1+s.rng.Uint32N(3))
+		g := group{first: before.last + 1, last: before.last + uint64(data[31]), hash: sha256.Sum256(data), data: data}
+		all = append(all, addition{slot, s.terms[slot] - int64(s.rng.IntN(8)/7), before, g})
+	}
+	return at, all
+}
+
 // TestSlots has three instances share the slots of a store: each owns its share, also after one has come, one has ended, and one was
-// replaced by another of its name. What was recorded is there, whoever owns the slot.
+// replaced by another of its name. Each slot has a record in the end.
 func TestSlots(t *testing.T) {
 	const slots, lease = 8, time.Second
 	url := pgtest.Shared(t).URL()
@@ -239,7 +240,7 @@ func sharing(t *testing.T, url, name string, lease time.Duration) *shared {
 	t.Helper()
 	s := &shared{store: newStore(t, url, name, true), stop: make(chan struct{})}
 	s.store.options.Lease, s.store.options.Stop = lease, s.stop
-	slots, err := s.store.Slots()
+	slots, err := s.store.slots()
 	must(t, err)
 	for _, slot := range slots {
 		s.work.Go(func() {

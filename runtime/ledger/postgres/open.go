@@ -73,13 +73,17 @@ func NewStore(o Options) (*Store, error) {
 // check returns why the database can't be used.
 func (s *Store) check() error {
 	made, err := s.db.made()
+	need := oneSlotLevel
+	if s.several != nil {
+		need = tablesLevel
+	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("ledger: asking the database: %w", err)
 	case made.level == 0:
 		return errors.New("ledger: the database has no tables; make them with: bailiff store init")
-	case made.level < tablesLevel:
-		return fmt.Errorf("ledger: the tables are of the level %d, and this release needs %d; bring them up to it with: bailiff store init", made.level, tablesLevel)
+	case made.level < need:
+		return fmt.Errorf("ledger: the tables are of the level %d, and this release needs %d; bring them up to it with: bailiff store init", made.level, need)
 	case made.writes > state.Latest():
 		return newer(made.writes)
 	case made.slots > 1 && s.several == nil:
@@ -95,7 +99,7 @@ func (s *Store) check() error {
 
 // may returns an error where the role lacks a right on a table that came with a later release.
 func (s *Store) may() error {
-	n, err := s.db.asking.number(`SELECT count(*) FROM (VALUES ('places'), ('bases')) AS t (name) WHERE NOT has_table_privilege('bailiff.' || t.name, 'INSERT')`)
+	n, err := s.db.asking.number(`SELECT count(*) FROM (VALUES ('places'), ('bases'), ('keys'), ('activations')) AS t (name) WHERE to_regclass('bailiff.' || t.name) IS NOT NULL AND NOT has_table_privilege('bailiff.' || t.name, 'INSERT')`)
 	if err == nil && n > 0 {
 		err = errors.New("ledger: the role of the database lacks rights on tables that are new; give it these, as the role that owns the tables: bailiff store init --role ROLE")
 	}
@@ -189,28 +193,29 @@ func (s *Store) ID() (string, error) {
 // Name returns the name of this instance.
 func (s *Store) Name() string { return s.options.Name }
 
-// Slots returns the slots of the store, each for a ledger of its own. This instance owns its share of them: where it owns more, Leaves of a
-// slot says so. Of several slots, the first is for what is of no key. It asks how many instances there are until Options.Stop is closed, which also ends waiting.
-func (s *Store) Slots() ([]*Slot, error) {
+// slots returns the slots of the store, each for a ledger of its own. Of several, the first has the service-wide records. This instance owns its
+// share of them: where it owns more, Leaves of a slot says so. It asks how many instances there are until Options.Stop is closed, which
+// also ends waiting.
+func (s *Store) slots() ([]*Slot, error) {
 	made, err := s.db.made()
 	if err != nil {
 		return nil, fmt.Errorf("ledger: asking the database: %w", err)
 	}
 	number := made.slots
 	if number > 1 {
-		number++ // the first is for what is of no key
+		number++ // the first has the service-wide records
 	}
 	all, shared := newShares(number), gather(newPostgres(s.find, s.options.Lease))
 	for n := range number {
 		slot := newSlot(s, n)
 		slot.shares, slot.shared = all, shared
-		slot.life.shares = all
+		slot.life.shares, slot.life.waits = all, func(string) { slot.standing.Store(int32(Waiting)) }
 		s.several = append(s.several, slot)
 	}
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	machine.Go(func() { all.follow(shared, s.options.Name, s.options.Lease, s.options.Stop) })
+	s.find.calls.Go(func() { all.follow(shared, s.options.Name, s.options.Lease, s.options.Stop) })
 	return s.several, nil
 }
 

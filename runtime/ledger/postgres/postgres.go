@@ -211,14 +211,20 @@ func (c *additions) add(one addition) {
 
 func (p *postgres) last(slot int) (g group, err error) {
 	err = p.writing.do(func(ctx context.Context, c *pgx.Conn) error {
-		var hash []byte
-		err := c.QueryRow(ctx, sqlLast, slot).Scan(&g.first, &g.last, &hash)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		copy(g.hash[:], hash)
+		g, err = lastOf(ctx, c, slot)
 		return err
 	})
+	return g, err
+}
+
+// lastOf returns the end of a slot's log.
+func lastOf(ctx context.Context, c *pgx.Conn, slot int) (g group, err error) {
+	var hash []byte
+	err = c.QueryRow(ctx, sqlLast, slot).Scan(&g.first, &g.last, &hash)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return group{}, nil
+	}
+	copy(g.hash[:], hash)
 	return g, err
 }
 

@@ -2,7 +2,10 @@ package pgledger
 
 // tablesLevel is the version of the tables. A release that needs more raises it, and store init brings older ones up to it. Nothing is taken
 // from tables, so that the release before works on over newer ones.
-const tablesLevel = 3
+const tablesLevel = 4
+
+// oneSlotLevel is the version of the tables that a store of one slot needs.
+const oneSlotLevel = 3
 
 // tables are made by Init, each where there is none of the name. A slot is a part of the keys. Times are the
 // database's. The log is in groups alone: snapshots and lists are copies, which are made from it again.
@@ -73,16 +76,26 @@ CREATE TABLE IF NOT EXISTS bailiff.bases (
 	PRIMARY KEY (slot, lsn, maker, part)
 );
 ALTER TABLE bailiff.bases ALTER data SET STORAGE EXTERNAL;
+ALTER TABLE bailiff.slots ADD COLUMN IF NOT EXISTS followed bigint NOT NULL DEFAULT 0;
+CREATE TABLE IF NOT EXISTS bailiff.keys (
+	id bytea PRIMARY KEY,
+	hash bytea UNIQUE NOT NULL,
+	slot int NOT NULL
+);
+CREATE TABLE IF NOT EXISTS bailiff.activations (
+	id bytea PRIMARY KEY,
+	slot int NOT NULL
+);
 INSERT INTO bailiff.slots (slot) VALUES (0) ON CONFLICT DO NOTHING;` + functions
 
-// grants are what the role of a service needs. It inserts groups and bases, and neither changes nor removes them. %s is the role.
+// grants are what the role of a service needs. It inserts groups and bases, and neither changes nor removes them; so with keys and activations. %s is the role.
 const grants = `
 GRANT USAGE ON SCHEMA bailiff TO %[1]s;
 REVOKE ALL ON ALL TABLES IN SCHEMA bailiff FROM %[1]s;
 GRANT SELECT ON bailiff.store TO %[1]s;
 GRANT UPDATE (signer, moved) ON bailiff.store TO %[1]s;
 GRANT SELECT, UPDATE ON bailiff.slots TO %[1]s;
-GRANT SELECT, INSERT ON bailiff.groups, bailiff.bases TO %[1]s;
+GRANT SELECT, INSERT ON bailiff.groups, bailiff.bases, bailiff.keys, bailiff.activations TO %[1]s;
 GRANT SELECT, INSERT, UPDATE, DELETE ON bailiff.instances, bailiff.snapshots, bailiff.marks, bailiff.lists, bailiff.places TO %[1]s;`
 
 // The statements. Those that change a slot lock its row before they change anything, and so are wholly before a claim or wholly after it. A

@@ -48,14 +48,14 @@ type Setup struct {
 	Slots int
 }
 
-// MaxSlots is how many slots a store may have.
-const MaxSlots = 1024
+// maxSlots is how many slots a store may have.
+const maxSlots = 1024
 
 // Init makes the tables that are missing. It reports whether it made any; tables of another environment, of a newer release, or with
 // another number of slots are an error.
 func (s *Store) Init(o Setup) (fresh bool, err error) {
-	if o.Slots < 0 || o.Slots > MaxSlots {
-		return false, fmt.Errorf("ledger: a store has 1 to %d slots, not %d", MaxSlots, o.Slots)
+	if o.Slots < 0 || o.Slots > maxSlots {
+		return false, fmt.Errorf("ledger: a store has 1 to %d slots, not %d", maxSlots, o.Slots)
 	}
 	before, err := s.db.made()
 	switch {
@@ -108,7 +108,7 @@ func (o *Setup) give(ctx context.Context, t pgx.Tx) error {
 const sqlInit = `INSERT INTO bailiff.store AS s (level, slots, environment, writes) VALUES ($1, $4, $2, $3)
 ON CONFLICT (one) DO UPDATE SET level = $1, writes = CASE s.writes WHEN 0 THEN $3 ELSE s.writes END`
 
-// sqlInitSlots makes the rows of the slots. Where there are several, the first is for what is of no key.
+// sqlInitSlots makes the rows of the slots. Where there are several, the first has the service-wide records.
 const sqlInitSlots = `INSERT INTO bailiff.slots (slot) SELECT generate_series(0, CASE WHEN slots > 1 THEN slots ELSE 0 END) FROM bailiff.store ON CONFLICT DO NOTHING`
 
 // A Status is what there is to know of a database.
@@ -147,7 +147,7 @@ func (s *Store) Status() (status Status, err error) {
 	switch {
 	case err != nil:
 		return status, fmt.Errorf("ledger: asking the database: %w", err)
-	case made.level < tablesLevel || made.environment != s.options.Environment:
+	case made.level < oneSlotLevel || made.environment != s.options.Environment:
 		return status, s.check()
 	}
 	status.Moved, status.Writes = made.moved, made.writes

@@ -75,7 +75,7 @@ func (h *host) runMany() {
 func (h *host) serves(db *gathered, all *shares, slot int, id string, stop chan struct{}) {
 	process := newLife(worldLease)
 	process.shares, process.clock = all, func() time.Time { return time.Now().Add(h.fault) }
-	for n := 1; ; n++ {
+	for n := 1; !ended(stop); n++ {
 		process.forgets()
 		l, err := takeSlot(db, slot, instance{id: fmt.Sprint(id, ".", slot, ".", n), name: h.name}, process, stop)
 		if errors.Is(err, ErrStopped) {

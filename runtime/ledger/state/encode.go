@@ -36,6 +36,7 @@ import (
 //	webhook    = id url topics secret created
 //	settled    = event's lsn (1 | 2 attempts next | 3 | 4)
 //	pins       = server n (tool (1 definition | 2 definition | 3 hash | 4))*n
+//	origin     = the LSN, above 0, of the record in another log that this one is a copy of
 //	amount     = length bytes, big-endian, without leading zeros
 
 // holdOpenedBy is how HoldOpened is written where the intent hash has a version above 1.

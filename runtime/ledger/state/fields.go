@@ -167,6 +167,14 @@ var restoration = &field{
 	},
 }
 
+// origin is the LSN that a copy has in the log that it was copied from.
+var origin = &field{"origin", maxVarint, func(r *Record, b []byte) []byte {
+	return binary.AppendUvarint(b, r.Origin)
+}, func(r *Record, d *decoder) {
+	r.Origin = d.Uvarint()
+	d.Check(r.Origin > 0, "a copy of no record")
+}}
+
 // maybe is a field that a record may have, behind a byte that says whether it does.
 func maybe(f *field, has func(*Record) bool) *field {
 	return &field{"(0 | 1 " + f.name + ")", 1 + f.most, func(r *Record, b []byte) []byte {

@@ -142,22 +142,22 @@ var kinds = [256]kind{
 	},
 	ledger.KeySuspended:  keyHalt(33),
 	ledger.KeyResumed:    keyHalt(34),
-	ledger.ServiceFrozen: serviceHalt(35),
-	ledger.ServiceThawed: serviceHalt(36),
+	ledger.ServiceFrozen: serviceHalt(35, 52),
+	ledger.ServiceThawed: serviceHalt(36, 53),
 	ledger.ServiceRestored: {
 		forms: []form{{number: 37, about: "of no key: the log was restored from a backup, and a new stream begins", fields: []*field{restoration}}},
 		of:    noKey, apply: (*State).applyRestored, show: (*Record).showRestored,
 	},
-	ledger.ApproverConfirmed: approverKind(38, confirmation),
-	ledger.ApproverSuspended: approverKind(39, statement),
-	ledger.ApproverResumed:   approverKind(40, statement),
-	ledger.ApproverRemoved:   approverKind(41, statement),
+	ledger.ApproverConfirmed: approverKind(38, 54, confirmation),
+	ledger.ApproverSuspended: approverKind(39, 55, statement),
+	ledger.ApproverResumed:   approverKind(40, 56, statement),
+	ledger.ApproverRemoved:   approverKind(41, 57, statement),
 	ledger.HoldApproved: {
 		forms: []form{{number: 42, about: "by one approver, while the hold waits for another", fields: []*field{holdID, note, approval}}},
 		apply: (*State).applyApproval, show: (*Record).showApproval,
 	},
 	ledger.OperatorRotated: {
-		forms: []form{{number: 48, about: "of no key", fields: []*field{rotation}}},
+		forms: []form{{number: 48, about: "of no key", fields: []*field{rotation}}, copied(58, rotation)},
 		of:    noKey, apply: (*State).applyRotation, show: (*Record).showRotation,
 	},
 	ledger.EventsDropped: {
@@ -171,8 +171,8 @@ var kinds = [256]kind{
 }
 
 // approverKind is a kind of statements about approvers.
-func approverKind(number byte, body *field) kind {
-	return kind{forms: []form{{number: number, about: "of no key", fields: []*field{body}}}, of: noKey, apply: (*State).applyApprover, show: (*Record).showApprover}
+func approverKind(number, copy byte, body *field) kind {
+	return kind{forms: []form{{number: number, about: "of no key", fields: []*field{body}}, copied(copy, body)}, of: noKey, apply: (*State).applyApprover, show: (*Record).showApprover}
 }
 
 // keyHalt and serviceHalt are kinds of halts.
@@ -180,10 +180,16 @@ func keyHalt(number byte) kind {
 	return kind{forms: []form{{number: number, fields: []*field{epoch, haltEffect}}}, live: true, changesKey: true, apply: (*State).applyHalt, show: (*Record).showHalt}
 }
 
-func serviceHalt(number byte) kind {
-	return kind{forms: []form{{number: number, about: "of no key", fields: []*field{haltEffect}}}, of: noKey, apply: (*State).applyHalt, show: (*Record).showHalt}
+func serviceHalt(number, copy byte) kind {
+	return kind{forms: []form{{number: number, about: "of no key", fields: []*field{haltEffect}}, copied(copy, haltEffect)}, of: noKey, apply: (*State).applyHalt, show: (*Record).showHalt}
 }
 
+// copied is the form of a record that was copied from another log: that of the store's first slot.
+func copied(number byte, body *field) form {
+	return form{number: number, about: "of no key: copied from the first slot of the store", needs: isCopy, fields: []*field{body, origin}}
+}
+
+func isCopy(r *Record) bool     { return r.Origin != 0 }
 func told(r *Record) bool       { return len(r.Outbox) > 0 }
 func replayed(r *Record) bool   { return r.Replay != nil }
 func hasSubject(r *Record) bool { return !r.Event.Subject.IsZero() }

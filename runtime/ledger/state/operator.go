@@ -15,15 +15,15 @@ func (s *State) RotateOperator(q *ledger.Rotation, r *Record) error {
 	if err := q.Validate(); err != nil {
 		return err
 	}
-	if err := s.follows(q); err != nil {
+	if err := s.admitsRotation(q); err != nil {
 		return err
 	}
 	r.Kind, r.Now, r.Rotation = ledger.OperatorRotated, q.At, q
 	return nil
 }
 
-// follows returns why a rotation can't follow those before it.
-func (s *State) follows(q *ledger.Rotation) error {
+// admitsRotation returns why a rotation can't follow those before it.
+func (s *State) admitsRotation(q *ledger.Rotation) error {
 	o := &s.operators
 	switch {
 	case q.Signed != nil && q.Signed.Serial <= o.Serial:
@@ -40,7 +40,7 @@ func (s *State) follows(q *ledger.Rotation) error {
 
 // applyRotation makes a rotation so. Keys that are pinned to an earlier key of the operator's follow by [ledger.Operators.Current].
 func (s *State) applyRotation(_ *keyState, _ uint64, r *Record) error {
-	if err := s.follows(r.Rotation); err != nil {
+	if err := s.admitsRotation(r.Rotation); err != nil {
 		return err
 	}
 	o := &s.operators

@@ -57,6 +57,9 @@ type Record struct {
 	Rotation *ledger.Rotation    // of OperatorRotated
 	Drop     *ledger.Drop        // of EventsDropped
 
+	// Origin is the LSN of the record that this one copies from another log, in kinds that Follow takes; 0 where it copies none.
+	Origin uint64
+
 	Approver *ledger.ApproverStatement // of ApproverConfirmed, ApproverSuspended, ApproverResumed and ApproverRemoved
 	Approval *ledger.Approval          // of HoldApproved, and of HoldResolved where a passkey decided
 
@@ -78,7 +81,7 @@ type DeployEffect struct {
 	Rollback      bool
 	Named         bool
 	Serial        uint64
-	Activation    *ledger.Activation // what is used up; nil for none
+	Activation    *ledger.Activation // that is used up; nil for none
 	Text          []byte
 	Program       []byte
 }

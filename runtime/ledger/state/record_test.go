@@ -150,6 +150,7 @@ var random = map[*field]func(source, *Record){
 			r.Rotation.Signed = s
 		}
 	},
+	origin: func(g source, r *Record) { r.Origin = 1 + g.Uint64N(ledger.MaxLSN) },
 	dropEffect: func(g source, r *Record) {
 		r.Now = max(r.Now, 1)
 		r.Drop = &ledger.Drop{At: r.Now, Through: ledger.Head{LSN: 1 + g.Uint64N(ledger.MaxLSN), Hash: g.hash()}, Base: g.hash(), Export: g.hash()}

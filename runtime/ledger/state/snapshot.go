@@ -16,14 +16,14 @@ import (
 	"bailiff/runtime/ledger/pins"
 )
 
-// Encoding of a snapshot, version 6 to 12, in the terms of records (encode.go). What a state finds by one thing and by another
+// Encoding of a snapshot, version 6 to 13, in the terms of records (encode.go). What a state finds by one thing and by another
 // is there once. Queues are as they are in memory, so that a state that was read goes on exactly as the one that
 // was written would have.
 //
 // The version means what is forgotten when as well: verifying compares the bytes with those of a replay, so that with
 // another order of sweeping an honest snapshot of before would pass for an edited one.
 //
-//	snapshot    = (6 | 7 | 8 | 9 | 10 | 11 | 12) secret n (key)*n tokens activations expiring n (default)*n replays halts approvers formats operators dropped   keys in the order of their creation
+//	snapshot    = (6 | 7 | 8 | 9 | 10 | 11 | 12 | 13) secret n (key)*n tokens activations expiring n (default)*n replays halts approvers formats operators dropped followed   keys in the order of their creation
 //	key         = id created-lsn created stored now lsn counters holds n (usage)*n n (deployment)*n kept hooks pins
 //	stored      = operator organization created revoked policy-hash policy-lsn
 //	counters    = next-death n (id dies order amount)*n
@@ -42,6 +42,7 @@ import (
 //	formats     = after approvers in version 10, which a state has that has a webhook with a format or of the operator: n (key webhook format)*n   the operator's with 128 added
 //	operators   = after formats, which may be empty then, in version 11, which a state has whose operator key was replaced: serial n (key)*n
 //	dropped     = after operators, which may be empty then, in version 12, which a state has of whose log retention has dropped records: lsn
+//	followed    = after dropped, which may be 0 then, in version 13, which a state has that follows another log: lsn
 //	device      = confirmed suspended confirmation, as in a record
 //	tokens      = forgotten n (expires id)*n                           activations likewise
 //	expiring    = n (at key id pending)*n
@@ -53,28 +54,36 @@ const (
 	snapshotFormats   = 10
 	snapshotOperators = 11
 	snapshotDropped   = 12
+	snapshotFollowed  = 13
 )
 
 var errSnapshot = errors.New("state: snapshot")
 
+// version returns the oldest version of a snapshot that holds what s has. formats are those of its webhooks.
+func (s *State) version(formats []byte) byte {
+	switch {
+	case s.followed != 0:
+		return snapshotFollowed
+	case s.dropped != 0:
+		return snapshotDropped
+	case len(s.operators.Keys) > 0:
+		return snapshotOperators
+	case len(formats) > 1:
+		return snapshotFormats
+	case s.approvers.serial != 0 || s.noted():
+		return snapshotApprovers
+	case s.usedUp != 0:
+		return snapshotUsedUp
+	case s.everHalted():
+		return snapshotWithHalts
+	}
+	return snapshotVersion
+}
+
 // AppendSnapshot appends all that s knows to b. Equal states have equal snapshots.
 func (s *State) AppendSnapshot(b []byte) []byte {
-	version := byte(snapshotVersion)
 	formats := s.appendFormats(nil)
-	switch {
-	case s.dropped != 0:
-		version = snapshotDropped
-	case len(s.operators.Keys) > 0:
-		version = snapshotOperators
-	case len(formats) > 1:
-		version = snapshotFormats
-	case s.approvers.serial != 0 || s.noted():
-		version = snapshotApprovers
-	case s.usedUp != 0:
-		version = snapshotUsedUp
-	case s.everHalted():
-		version = snapshotWithHalts
-	}
+	version := s.version(formats)
 	b = append(b, version)
 	for _, half := range s.secret {
 		b = binary.BigEndian.AppendUint64(b, half)
@@ -111,6 +120,9 @@ func (s *State) AppendSnapshot(b []byte) []byte {
 	}
 	if version >= snapshotDropped {
 		b = binary.AppendUvarint(b, s.dropped)
+	}
+	if version >= snapshotFollowed {
+		b = binary.AppendUvarint(b, s.followed)
 	}
 	return b
 }
@@ -274,7 +286,7 @@ func (t *expiryTable) appendSnapshot(b []byte) []byte {
 func ReadSnapshot(b []byte) (*State, error) {
 	d := newDecoder(string(b))
 	version := d.Byte()
-	d.Check(version >= snapshotVersion && version <= snapshotDropped, "another version wrote it")
+	d.Check(version >= snapshotVersion && version <= snapshotFollowed, "another version wrote it")
 	s := New(Secret{d.Half(), d.Half()})
 	for range d.Count() {
 		s.readKey(&d)
@@ -304,6 +316,9 @@ func ReadSnapshot(b []byte) (*State, error) {
 	}
 	if version >= snapshotDropped {
 		s.dropped = d.Uvarint()
+	}
+	if version >= snapshotFollowed {
+		s.followed = d.Uvarint()
 	}
 	d.Check(d.Left() == 0, "bytes after the end")
 	if d.Problem() != "" {

@@ -55,6 +55,7 @@ var snapshotted = []struct {
 	}},
 	{"a restored log", 11, func(c *crowd) { c.apply(c.whole(ledger.ServiceRestored)) }},
 	{"a log of which a part is dropped", 12, func(c *crowd) { c.apply(c.whole(ledger.EventsDropped)) }},
+	{"a log that follows another one", 13, func(c *crowd) { c.apply(copyOf(c, ledger.ServiceFrozen, 7)) }},
 }
 
 // TestSnapshotOfEach reads a snapshot of each state: it gives the same state, to which the same records do the same. A snapshot that was
@@ -79,7 +80,7 @@ func TestSnapshotOfEach(t *testing.T) {
 		if other = read; !bytes.Equal(read.AppendSnapshot(nil), data) {
 			t.Errorf("%s: the snapshot of the snapshot's state is another", s.name)
 		}
-		for _, wrong := range [][]byte{data[:len(data)-1], append(bytes.Clone(data), 0), append([]byte{5}, data[1:]...), append([]byte{13}, data[1:]...)} {
+		for _, wrong := range [][]byte{data[:len(data)-1], append(bytes.Clone(data), 0), append([]byte{5}, data[1:]...), append([]byte{14}, data[1:]...)} {
 			if _, err := ReadSnapshot(wrong); err == nil {
 				t.Errorf("%s: a snapshot of %d bytes, of version %d, is read", s.name, len(wrong), wrong[0])
 			}
@@ -104,6 +105,7 @@ func TestSnapshotVersions(t *testing.T) {
 			c.apply(c.hooks(ledger.Webhook{ID: ledger.ID{1}, Topics: 1, Format: ledger.SlackFormat}))
 		}},
 		"a rotated key": {11, func(c *crowd) { c.apply(c.whole(ledger.OperatorRotated)) }},
+		"a copy":        {13, func(c *crowd) { c.apply(copyOf(c, ledger.ServiceThawed, 1)) }},
 		"a drop":        {12, func(c *crowd) { c.apply(c.whole(ledger.EventsDropped)) }},
 	} {
 		crowd := newCrowd(t, 8)

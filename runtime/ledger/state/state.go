@@ -39,6 +39,7 @@ type State struct {
 	halt      ledger.HaltState // of the whole service
 	operators ledger.Operators
 	dropped   uint64         // LSN up to which retention has dropped the log, or was about to; 0: nothing
+	followed  uint64         // LSN of the latest record that was copied from another log; 0: none was
 	usedUp    int64          // when the log was restored: the hour and the day of then are used up; 0: neither is
 	defaults  []boundDefault // oldest first; the last one is in force
 
@@ -153,6 +154,12 @@ func (s *State) apply(lsn uint64, r *Record) error {
 		if err := kind.apply(s, k, lsn, r); err != nil {
 			return err
 		}
+	}
+	if r.Origin != 0 {
+		if r.Origin <= s.followed {
+			return fmt.Errorf("a copy of record %d comes after one of record %d", r.Origin, s.followed)
+		}
+		s.followed = r.Origin
 	}
 	if len(r.Outbox) == 0 {
 		return nil

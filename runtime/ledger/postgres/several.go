@@ -1,0 +1,161 @@
+package pgledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/slots"
+)
+
+// handOverPatience is how long a slot that is handed over waits for the requests inside.
+const handOverPatience = 2 * time.Second
+
+var _ slots.Store = (*Store)(nil)
+
+// Share opens the ledger over those slots of the store that are this instance's share, as they come. Of the options, Slots, Store, Stop and
+// the times are set here.
+func (s *Store) Share(o slots.Options) (*slots.Ledger, error) {
+	all, err := s.slots()
+	if err != nil {
+		return nil, err
+	}
+	for _, slot := range all {
+		o.Slots = append(o.Slots, slot)
+	}
+	lease := s.options.Lease
+	o.Store, o.Stop, o.Every, o.Patience, o.GlobalPatience = s, s.options.Stop, lease/beatsPerLease, handOverPatience, 5*lease
+	return slots.Open(o), nil
+}
+
+const (
+	sqlKey      = `SELECT slot FROM bailiff.keys WHERE id = $1`
+	sqlEnterKey = `INSERT INTO bailiff.keys (id, hash, slot) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
+	sqlEntered  = `SELECT count(*) FROM bailiff.keys WHERE id = $1 AND hash = $2`
+
+	sqlEnterActivation = `INSERT INTO bailiff.activations (id, slot) VALUES ($1, $2) ON CONFLICT DO NOTHING`
+	sqlActivation      = `SELECT slot FROM bailiff.activations WHERE id = $1`
+
+	sqlNoteFollowed = `UPDATE bailiff.slots SET followed = $2 WHERE slot = $1 AND followed < $2`
+
+	// sqlBehind writes, so that its commit waits for the standby: a primary that was replaced knows an earlier state.
+	sqlBehind = `SELECT s.slot, pg_logical_emit_message(true, 'bailiff', '') FROM bailiff.slots s WHERE s.slot = 0 OR s.owner IS NOT NULL AND s.followed < $1 ORDER BY s.slot`
+)
+
+// maybeNumber returns the number in the one row of a statement's result, and whether there is a row.
+func (s *session) maybeNumber(sql string, args ...any) (n int, ok bool, err error) {
+	err = s.do(func(ctx context.Context, c *pgx.Conn) error {
+		err := c.QueryRow(ctx, sql, args...).Scan(&n)
+		if ok = err == nil; errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return n, ok, err
+}
+
+// KeySlot implements slots.Store.
+func (s *Store) KeySlot(key ledger.ID) (slot int, ok bool, err error) {
+	slot, ok, err = s.db.asking.maybeNumber(sqlKey, key[:])
+	if err != nil || ok {
+		return slot, ok, err
+	}
+	if _, err := s.db.asking.exec(sqlNothing); err != nil { // a primary that was replaced may not know it
+		return 0, false, err
+	}
+	return s.db.asking.maybeNumber(sqlKey, key[:])
+}
+
+// EnterKey implements slots.Store.
+func (s *Store) EnterKey(key ledger.ID, hash [32]byte, slot int) error {
+	rows, err := s.db.copying.exec(sqlEnterKey, key[:], hash[:], slot)
+	if err != nil || rows == 1 {
+		return unavailable(err)
+	}
+	same, err := s.db.copying.number(sqlEntered, key[:], hash[:])
+	if err == nil && same == 0 {
+		return fmt.Errorf("%w: %s", ledger.ErrKeyExists, key)
+	}
+	return unavailable(err)
+}
+
+// unavailable is an error of a statement without which nothing is recorded.
+func unavailable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)
+}
+
+// EnterActivation implements slots.Store.
+func (s *Store) EnterActivation(id [32]byte, slot int) error {
+	rows, err := s.db.copying.exec(sqlEnterActivation, id[:], slot)
+	if err != nil || rows == 1 {
+		return unavailable(err)
+	}
+	in, _, err := s.db.copying.maybeNumber(sqlActivation, id[:])
+	if err == nil && in != slot {
+		return fmt.Errorf("%w: it was tried for a key of another slot", ledger.ErrUsed)
+	}
+	return unavailable(err)
+}
+
+// Read implements slots.Store.
+func (s *Store) Read(from uint64, yield func(first uint64, group []byte) bool) error {
+	return readAll(func(from uint64) ([]group, error) { return s.db.read(0, from, pageGroups) }, from, yield)
+}
+
+// Seen implements slots.Store.
+func (s *Store) Seen() uint64 {
+	f := s.several[0].life
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.kept.last
+}
+
+// End implements slots.Store. It asks over a connection that changes go over, since a primary that was replaced takes none.
+func (s *Store) End() (uint64, error) {
+	if _, err := s.db.copying.exec(sqlNothing); err != nil {
+		return 0, unavailable(err)
+	}
+	var end group
+	err := s.db.copying.do(func(ctx context.Context, c *pgx.Conn) (err error) {
+		end, err = lastOf(ctx, c, 0)
+		return err
+	})
+	return end.last, unavailable(err)
+}
+
+// sqlNothing writes to the log of changes alone, so that its commit waits for the standby.
+const sqlNothing = `SELECT pg_logical_emit_message(true, 'bailiff', '')`
+
+// NoteFollowed implements slots.Store.
+func (s *Store) NoteFollowed(slot int, lsn uint64) error {
+	_, err := s.db.copying.exec(sqlNoteFollowed, slot, int64(lsn)) //nolint:gosec // LSNs are counted up from 1
+	return unavailable(err)
+}
+
+// Behind implements slots.Store.
+func (s *Store) Behind(lsn uint64) (behind []int, err error) {
+	err = s.db.asking.do(func(ctx context.Context, c *pgx.Conn) error {
+		behind = nil
+		rows, err := c.Query(ctx, sqlBehind, int64(lsn)) //nolint:gosec // LSNs are counted up from 1
+		if err != nil {
+			return err
+		}
+		var slot int
+		var written string
+		_, err = pgx.ForEachRow(rows, []any{&slot, &written}, func() error {
+			if slot > 0 {
+				behind = append(behind, slot)
+			}
+			return nil
+		})
+		return err
+	})
+	return behind, unavailable(err)
+}

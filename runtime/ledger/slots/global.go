@@ -1,0 +1,111 @@
+package slots
+
+import (
+	"context"
+	"fmt"
+
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
+)
+
+// Deploy implements ledger.Ledger. An activation that was tried in a slot is used there, or nowhere.
+func (l *Ledger) Deploy(ctx context.Context, d *ledger.Deployment) (ledger.Deployed, error) {
+	here, err := l.of(d.Key)
+	if err != nil {
+		return ledger.Deployed{}, err
+	}
+	if key, ok := here.LookupKeyID(d.Key); ok && d.Activation != nil && len(l.slots) > 1 {
+		if err := l.options.Store.EnterActivation(d.Activation.ID, l.Of(key.Hash)); err != nil {
+			return ledger.Deployed{}, err
+		}
+	}
+	return here.Deploy(ctx, d)
+}
+
+// BindDefault implements ledger.Ledger: in each slot that is here, and in those that come. A slot whose log has a policy with a higher serial
+// is not served.
+func (l *Ledger) BindDefault(ctx context.Context, d *ledger.DefaultPolicy) (bound ledger.BoundDefault, err error) {
+	l.policy.Lock()
+	defer l.policy.Unlock()
+	for _, s := range l.slots {
+		here := s.here.Load()
+		if here == nil || s.number == 0 && len(l.slots) > 1 {
+			continue
+		}
+		if bound, err = here.BindDefault(ctx, d); err != nil {
+			return ledger.BoundDefault{}, err
+		}
+	}
+	l.policy.current = d
+	select {
+	case <-l.policy.bound:
+	default:
+		close(l.policy.bound)
+	}
+	return bound, nil
+}
+
+// Halt implements ledger.Ledger.
+func (l *Ledger) Halt(ctx context.Context, h *ledger.Halt) error {
+	if h.Key.IsZero() {
+		return l.everywhere(ctx, func(c *commit.Ledger) error { return c.Halt(ctx, h) })
+	}
+	return l.tells(h.Key, func(c *commit.Ledger) error { return c.Halt(ctx, h) })
+}
+
+// Frozen implements ledger.Ledger. It is what one of the slots here says that knows the most.
+func (l *Ledger) Frozen() (frozen ledger.HaltState) {
+	l.each(func(c *commit.Ledger) error { //nolint:errcheck // there is none
+		if one := c.Frozen(); one.Last > frozen.Last || one.Last == frozen.Last && one.Since > frozen.Since {
+			frozen = one
+		}
+		return nil
+	})
+	return frozen
+}
+
+// RotateOperator implements ledger.Ledger.
+func (l *Ledger) RotateOperator(ctx context.Context, r *ledger.Rotation) error {
+	return l.everywhere(ctx, func(c *commit.Ledger) error { return c.RotateOperator(ctx, r) })
+}
+
+// Operators implements ledger.Ledger. They are those of the slot here that knows the most.
+func (l *Ledger) Operators() (operators ledger.Operators) {
+	l.each(func(c *commit.Ledger) error { //nolint:errcheck // there is none
+		if one := c.Operators(); len(one.Keys) > len(operators.Keys) {
+			operators = one
+		}
+		return nil
+	})
+	return operators
+}
+
+// StateApprover implements ledger.Ledger.
+func (l *Ledger) StateApprover(ctx context.Context, s *ledger.ApproverStatement, at int64) error {
+	return l.everywhere(ctx, func(c *commit.Ledger) error { return c.StateApprover(ctx, s, at) })
+}
+
+// Approvers implements ledger.Ledger. They are those of the slot here that knows the most.
+func (l *Ledger) Approvers(ctx context.Context) (all []ledger.Approver, serial uint64, err error) {
+	found := false
+	err = l.each(func(c *commit.Ledger) error {
+		some, latest, err := c.Approvers(ctx)
+		if err == nil && (!found || latest > serial) {
+			all, serial, found = some, latest, true
+		}
+		return err
+	})
+	if err == nil && !found {
+		err = ErrElsewhere
+	}
+	return all, serial, err
+}
+
+// SetClock implements ledger.Ledger, for a store of one slot: of several, each instance's clock is held against the database's.
+func (l *Ledger) SetClock(ctx context.Context, at int64) error {
+	c, err := l.only()
+	if err != nil {
+		return fmt.Errorf("the time of keys is not set back over several slots: %w", err)
+	}
+	return c.SetClock(ctx, at)
+}

@@ -1,0 +1,248 @@
+package slots
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/memory"
+	"bailiff/runtime/ledger/reopen"
+)
+
+var errStopped = errors.New("asked to end")
+
+// A world is a store in memory: the logs of its slots, which of its instances has which, and what they have in common.
+type world struct {
+	logs []*memory.Log
+
+	mu          sync.Mutex
+	owner       []*instance
+	changed     *sync.Cond
+	keys        map[ledger.ID]place
+	hashes      map[[32]byte]ledger.ID
+	activations map[[32]byte]int
+	followed    []uint64
+	deaf        bool // planted: it says that every slot has copied everything
+}
+
+type place struct {
+	slot int
+	hash [32]byte
+}
+
+func newWorld(slots int) *world {
+	w := &world{
+		owner: make([]*instance, slots), followed: make([]uint64, slots), keys: map[ledger.ID]place{}, hashes: map[[32]byte]ledger.ID{}, activations: map[[32]byte]int{},
+	}
+	w.changed = sync.NewCond(&w.mu)
+	for range slots {
+		w.logs = append(w.logs, memory.NewLog())
+	}
+	return w
+}
+
+// An instance is a process with a ledger over the slots that it is given.
+type instance struct {
+	*world
+	*Ledger
+	stop   chan struct{}
+	ending sync.Once
+	held   []*held
+}
+
+// A held is a slot as an instance has it.
+type held struct {
+	*instance
+	number int
+	wanted bool // the instance may take it
+	leave  chan struct{}
+}
+
+// start starts an instance that may take some of the slots.
+func (w *world) start(t *testing.T, may ...int) *instance {
+	t.Helper()
+	i := &instance{world: w, stop: make(chan struct{})}
+	o := Options{
+		Store: w, Stop: i.stop, Every: 20 * time.Millisecond, Patience: 2 * time.Second, GlobalPatience: time.Second, Log: slog.New(slog.DiscardHandler),
+		Commit: commit.Options{Random: rand.Reader}, Again: reopen.Options{Random: rand.Reader},
+	}
+	for n := range w.logs {
+		s := &held{i, n, slices.Contains(may, n), make(chan struct{}, 1)}
+		i.held, o.Slots = append(i.held, s), append(o.Slots, s)
+	}
+	i.Ledger = Open(o)
+	t.Cleanup(func() { _ = i.Close() })
+	return i
+}
+
+// Close ends the instance.
+func (i *instance) Close() error {
+	i.ending.Do(func() {
+		close(i.stop)
+		i.mu.Lock()
+		i.changed.Broadcast()
+		i.mu.Unlock()
+	})
+	return i.Ledger.Close()
+}
+
+// serve has the instance serve without a default policy, and waits until it has its slots.
+func (i *instance) serve(t *testing.T) {
+	t.Helper()
+	close(i.policy.bound)
+	for _, s := range i.held {
+		if s.wanted {
+			i.has(t, s.number, true)
+		}
+	}
+}
+
+// has waits until a slot is served by the instance, or is not any more.
+func (i *instance) has(t *testing.T, number int, want bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		if _, err := i.at(number); (err == nil) == want {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("slot %d is here: %t", number, !want)
+		}
+	}
+}
+
+// move has an instance hand a slot over to another one.
+func (i *instance) move(t *testing.T, number int, to *instance) {
+	t.Helper()
+	i.mu.Lock()
+	i.held[number].wanted, to.held[number].wanted = false, true
+	i.mu.Unlock()
+	i.held[number].leave <- struct{}{}
+	i.has(t, number, false)
+	to.has(t, number, true)
+}
+
+// Ledger implements Slot.
+func (s *held) Ledger(options commit.Options, _ reopen.Options) (*commit.Ledger, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !s.wanted || s.owner[s.number] != nil {
+		select {
+		case <-s.stop:
+			return nil, errStopped
+		default:
+		}
+		s.changed.Wait()
+	}
+	s.owner[s.number] = s.instance
+	return commit.Open(&owned{s.logs[s.number], s}, options)
+}
+
+// Leaves implements Slot.
+func (s *held) Leaves() <-chan struct{} { return s.leave }
+
+// An owned is a log that somebody else can have when it is closed.
+type owned struct {
+	*memory.Log
+	by *held
+}
+
+// Close implements io.Closer.
+func (o *owned) Close() error {
+	o.by.mu.Lock()
+	defer o.by.mu.Unlock()
+	o.by.owner[o.by.number] = nil
+	o.by.changed.Broadcast()
+	return nil
+}
+
+// KeySlot implements Store.
+func (w *world) KeySlot(key ledger.ID) (int, bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p, ok := w.keys[key]
+	return p.slot, ok, nil
+}
+
+// EnterKey implements Store.
+func (w *world) EnterKey(key ledger.ID, hash [32]byte, slot int) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	entered, known := w.keys[key]
+	if id, taken := w.hashes[hash]; known && entered.hash != hash || taken && id != key {
+		return fmt.Errorf("%w: %s", ledger.ErrKeyExists, key)
+	}
+	w.keys[key], w.hashes[hash] = place{slot, hash}, key
+	return nil
+}
+
+// EnterActivation implements Store.
+func (w *world) EnterActivation(id [32]byte, slot int) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if in, known := w.activations[id]; known && in != slot {
+		return ledger.ErrUsed
+	}
+	w.activations[id] = slot
+	return nil
+}
+
+// Read implements Store.
+func (w *world) Read(from uint64, yield func(uint64, []byte) bool) error {
+	return w.logs[0].Read(from, yield)
+}
+
+// End implements Store.
+func (w *world) End() (last uint64, err error) {
+	head, err := w.logs[0].Head()
+	if err == nil && head > 0 {
+		err = w.logs[0].Read(head, func(_ uint64, group []byte) bool {
+			last, err = commit.LastOf(group)
+			return err == nil
+		})
+	}
+	return last, err
+}
+
+// Seen implements Store.
+func (w *world) Seen() uint64 {
+	last, err := w.End()
+	if err != nil {
+		panic(err)
+	}
+	return last
+}
+
+// NoteFollowed implements Store.
+func (w *world) NoteFollowed(slot int, lsn uint64) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.followed[slot] = max(w.followed[slot], lsn)
+	return nil
+}
+
+// Behind implements Store.
+func (w *world) Behind(lsn uint64) (behind []int, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for n := 1; n < len(w.logs) && !w.deaf; n++ {
+		if w.owner[n] != nil && w.followed[n] < lsn {
+			behind = append(behind, n)
+		}
+	}
+	return behind, nil
+}
+
+// all are the numbers of a world's slots.
+func (w *world) all() (numbers []int) {
+	for n := range w.logs {
+		numbers = append(numbers, n)
+	}
+	return numbers
+}

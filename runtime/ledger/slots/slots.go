@@ -1,0 +1,380 @@
+// Package slots is a ledger over the slots of a store, which several instances share. A slot is a part of the API keys, with a log of its
+// own that one instance at a time owns. Calls about one key go to the ledger of its slot, where that is here, and are refused with
+// [ErrElsewhere] otherwise. Records that concern the whole service are written to the first slot's log, and copied into each of the others: they
+// are in force in all of them when the call that asked for one returns.
+package slots
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/reopen"
+	"bailiff/runtime/system"
+)
+
+// ErrElsewhere is a ledger.ErrUnavailable: another instance owns the slot, or none does at the moment.
+var ErrElsewhere = fmt.Errorf("%w: the slot is not this instance's", ledger.ErrUnavailable)
+
+// errSeveral is a ledger.ErrInvalid: the logs of several slots have no common order.
+var errSeveral = fmt.Errorf("%w: the store has a log for each slot; ask one of them", ledger.ErrInvalid)
+
+// A Slot opens the ledger of a slot of the store.
+type Slot interface {
+	// Ledger waits until the slot is this instance's, and opens its ledger, whose Close hands the slot over. It returns an error when the
+	// instance is asked to end.
+	Ledger(options commit.Options, again reopen.Options) (*commit.Ledger, error)
+	// Leaves gets a value when the instance owns more than its share.
+	Leaves() <-chan struct{}
+}
+
+// A Store is what the slots of a store have in common.
+type Store interface {
+	// KeySlot returns in which slot a key is; false where no such key was created.
+	KeySlot(key ledger.ID) (slot int, ok bool, err error)
+	// EnterKey notes in which slot a key is that is to be created. It wraps ledger.ErrKeyExists where the id or the hash is another key's.
+	EnterKey(key ledger.ID, hash [32]byte, slot int) error
+	// EnterActivation notes in which slot an activation is used, if anywhere. It wraps ledger.ErrUsed where that is another one.
+	EnterActivation(id [32]byte, slot int) error
+
+	// Read reads the log of the first slot.
+	commit.Source
+	// Seen returns the LSN of the last record of the first slot's log, as far as this instance has heard.
+	Seen() uint64
+	// End returns the LSN of the last record of the first slot's log, as it is for certain.
+	End() (uint64, error)
+	// NoteFollowed notes up to which record of the first slot's log a slot of this instance has copied it.
+	NoteFollowed(slot int, lsn uint64) error
+	// Behind returns the slots that an instance owns, and that were not noted to have copied a record.
+	Behind(lsn uint64) ([]int, error)
+}
+
+// Options are what a ledger over slots is made of. Slots, Store, Log and Stop are required.
+type Options struct {
+	Slots  []Slot
+	Store  Store
+	Commit commit.Options // of the ledger of each slot
+	Again  reopen.Options // of the log of each slot; Stuck is set here
+	Log    *slog.Logger
+	// Stop ends waiting for slots where it is closed.
+	Stop <-chan struct{}
+	// Every is the pause between two looks at the first slot's log.
+	Every time.Duration
+	// Patience is how long a slot that is handed over waits for the requests inside.
+	Patience time.Duration
+	// GlobalPatience is how long a service-wide record may take to be in all slots.
+	GlobalPatience time.Duration
+
+	Go     func(task func())
+	Timers system.Timers
+}
+
+// A Ledger is a ledger.Ledger over the slots that are this instance's.
+type Ledger struct {
+	options Options
+	slots   []*slot
+	places  sync.Map // the slot of a key, by its id
+	told    chan struct{}
+	poke    chan struct{} // one token: the first slot's log has grown here
+
+	policy struct {
+		sync.Mutex
+		current *ledger.DefaultPolicy // nil until BindDefault was called
+		bound   chan struct{}         // closed then
+	}
+
+	keepers sync.WaitGroup
+	ended   chan struct{} // closed when the keepers have ended
+}
+
+var _ ledger.Ledger = (*Ledger)(nil)
+
+// A slot is one of the store's, as this instance sees it.
+type slot struct {
+	number int
+	here   atomic.Pointer[commit.Ledger] // nil while it is not this instance's
+
+	mu      sync.Mutex
+	inside  int           // requests that Enter has let in
+	empty   chan struct{} // closed when none is inside any more; nil while the slot stays
+	leaving bool
+	noted   uint64 // up to where it was noted to have copied the first slot's log
+}
+
+// Open takes the slots that are this instance's share, as they come.
+func Open(o Options) *Ledger {
+	l := &Ledger{options: o, told: make(chan struct{}, 1), poke: make(chan struct{}, 1), ended: make(chan struct{})}
+	l.policy.bound = make(chan struct{})
+	if o.Go == nil {
+		l.options.Go = system.Go
+	}
+	for n := range o.Slots {
+		l.slots = append(l.slots, &slot{number: n})
+	}
+	for n := range o.Slots {
+		l.keepers.Add(1)
+		l.options.Go(func() {
+			defer l.keepers.Done()
+			l.keep(l.slots[n], o.Slots[n])
+		})
+	}
+	if len(l.slots) > 1 {
+		l.options.Go(l.follow)
+	}
+	l.options.Go(func() { l.keepers.Wait(); close(l.ended) })
+	return l
+}
+
+// slotOf returns the slot of the key whose secret has a SHA-256 hash, among so many of a store: 0 where there is one, and otherwise not the
+// first, which has the service-wide records.
+func slotOf(hash [32]byte, slots int) int {
+	if slots == 1 {
+		return 0
+	}
+	return 1 + int(binary.BigEndian.Uint64(hash[:8])%uint64(slots-1)) //nolint:gosec // it is below the number of slots
+}
+
+// Of returns the slot of the key whose secret has a SHA-256 hash.
+func (l *Ledger) Of(hash [32]byte) int { return slotOf(hash, len(l.slots)) }
+
+// Enter lets a request in that is of a slot, and reports false where the slot is not here, or is about to leave. The slot is here until
+// leave is called, unless that takes longer than Options.Patience or the instance is replaced.
+func (l *Ledger) Enter(number int) (leave func(), ok bool) {
+	s := l.slots[number]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.leaving || s.here.Load() == nil {
+		return nil, false
+	}
+	s.inside++
+	return s.left, true
+}
+
+func (s *slot) left() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inside--; s.inside == 0 && s.empty != nil {
+		close(s.empty)
+		s.empty = nil
+	}
+}
+
+// leaves has no request let in any more, and returns a channel that is closed when those that are inside have left.
+func (s *slot) leaves() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leaving = true
+	empty := make(chan struct{})
+	if s.inside == 0 {
+		close(empty)
+	} else {
+		s.empty = empty
+	}
+	return empty
+}
+
+// serve has the ledger of the slot asked from now on, nil for none. It has copied the first slot's log up to a record.
+func (s *slot) serve(l *commit.Ledger, noted uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.here.Store(l)
+	s.leaving, s.noted = false, noted
+}
+
+// keep opens the ledger of a slot when it is this instance's, and closes it when it is to be handed over, until the instance ends.
+func (l *Ledger) keep(s *slot, source Slot) {
+	for {
+		lost := make(chan error, 1)
+		again := l.options.Again
+		again.Stuck = func(err error) {
+			select {
+			case lost <- err:
+			default:
+			}
+		}
+		opened, err := source.Ledger(l.options.Commit, again)
+		if err == nil {
+			if err = l.prepare(s, opened); err == nil {
+				err = l.serves(s, source, opened, lost)
+			} else {
+				err = errors.Join(err, opened.Close())
+			}
+		}
+		select {
+		case <-l.options.Stop:
+			return
+		default:
+		}
+		if err == nil {
+			continue
+		}
+		l.options.Log.Warn("a slot is not this instance's any more", "slot", s.number, "reason", err)
+		pause := l.options.Timers.Alarm(l.options.Every)
+		select {
+		case <-l.options.Stop:
+			pause.Stop()
+			return
+		case <-pause.C:
+		}
+	}
+}
+
+// prepare copies the service-wide records into the ledger of a slot, and has it serve then.
+func (l *Ledger) prepare(s *slot, opened *commit.Ledger) error {
+	select {
+	case <-l.policy.bound:
+	case <-l.options.Stop:
+		return ledger.ErrClosed
+	}
+	ctx, end := context.Background(), uint64(0)
+	if s.number > 0 {
+		var err error
+		if end, err = l.options.Store.End(); err == nil {
+			err = opened.Follow(ctx, l.options.Store, end)
+		}
+		if err == nil {
+			err = l.options.Store.NoteFollowed(s.number, end)
+		}
+		if err != nil {
+			return fmt.Errorf("following the first slot: %w", err)
+		}
+	}
+	l.policy.Lock()
+	defer l.policy.Unlock()
+	if l.policy.current != nil && (s.number > 0 || len(l.slots) == 1) {
+		if _, err := opened.BindDefault(ctx, l.policy.current); err != nil {
+			return fmt.Errorf("the default policy: %w", err)
+		}
+	}
+	s.serve(opened, end)
+	return nil
+}
+
+// serves has requests ask a ledger until it is to be handed over, is lost, or the instance ends; then it closes it.
+func (l *Ledger) serves(s *slot, source Slot, opened *commit.Ledger, lost chan error) (err error) {
+	left := make(chan struct{})
+	defer close(left)
+	l.options.Go(func() {
+		for {
+			select {
+			case <-opened.Outboxed():
+				l.tell()
+			case <-left:
+				return
+			}
+		}
+	})
+	select {
+	case <-source.Leaves():
+	case err = <-lost:
+	case <-l.options.Stop:
+	}
+	late := l.options.Timers.Alarm(l.options.Patience)
+	select {
+	case <-s.leaves():
+	case <-late.C:
+	}
+	late.Stop()
+	s.serve(nil, 0)
+	return errors.Join(err, opened.Close())
+}
+
+func (l *Ledger) tell() {
+	select {
+	case l.told <- struct{}{}:
+	default: // it has been told and has not looked yet
+	}
+}
+
+// follow copies service-wide records into the slots of this instance as they come, until the instance ends.
+func (l *Ledger) follow() {
+	for {
+		pause := l.options.Timers.Alarm(l.options.Every)
+		select {
+		case <-l.options.Stop:
+			pause.Stop()
+			return
+		case <-l.poke:
+		case <-pause.C:
+		}
+		pause.Stop()
+		seen := l.options.Store.Seen()
+		if zero := l.slots[0].here.Load(); zero != nil {
+			if head, err := zero.Head(context.Background()); err == nil {
+				seen = max(seen, head.LSN)
+			}
+		}
+		for _, s := range l.slots[1:] {
+			if err := l.copy(s, seen); err != nil {
+				l.options.Log.Warn("service-wide records are not in force in a slot yet", "slot", s.number, "error", err)
+			}
+		}
+	}
+}
+
+// copy copies the service-wide records into a slot, up to one.
+func (l *Ledger) copy(s *slot, upto uint64) error {
+	here := s.here.Load()
+	s.mu.Lock()
+	noted := s.noted
+	s.mu.Unlock()
+	if here == nil || upto <= noted {
+		return nil
+	}
+	if err := here.Follow(context.Background(), l.options.Store, upto); err != nil {
+		return err
+	}
+	if err := l.options.Store.NoteFollowed(s.number, upto); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.here.Load() == here {
+		s.noted = upto
+	}
+	return nil
+}
+
+// everywhere writes a service-wide record to the first slot, and returns when it is in force in all slots.
+func (l *Ledger) everywhere(ctx context.Context, record func(*commit.Ledger) error) error {
+	first, err := l.at(0)
+	if err != nil {
+		return err
+	}
+	if err := record(first); err != nil || len(l.slots) == 1 {
+		return err
+	}
+	head, err := first.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ledger.ErrUnknown, err)
+	}
+	late := l.options.Timers.Alarm(l.options.GlobalPatience)
+	defer late.Stop()
+	for {
+		select {
+		case l.poke <- struct{}{}:
+		default: // it is awake
+		}
+		behind, err := l.options.Store.Behind(head.LSN)
+		if err == nil && len(behind) == 0 {
+			return nil
+		}
+		again := l.options.Timers.Alarm(min(l.options.Every, 20*time.Millisecond))
+		select {
+		case <-again.C:
+			continue
+		case <-ctx.Done():
+			err = errors.Join(err, ctx.Err())
+		case <-late.C:
+		}
+		again.Stop()
+		return errors.Join(fmt.Errorf("%w: it is recorded, and not in force in the slots %v yet", ledger.ErrUnknown, behind), err)
+	}
+}
