@@ -1,6 +1,7 @@
 package pgledger
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"bailiff/fuzz/kit/pgtest"
 	"bailiff/fuzz/kit/seed"
@@ -187,16 +190,7 @@ func TestSlots(t *testing.T) {
 	}
 	owns := func(want ...int) {
 		t.Helper()
-		var got []int
-		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-			got = owners(t, dropped.db)
-			if slices.Equal(got, want) {
-				return
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("the instances own %v slots, and should %v", got, want)
-			}
-		}
+		owned(t, dropped.db, want...)
 	}
 	a := sharing(t, url, "a", lease)
 	owns(slots + 1)
@@ -217,15 +211,25 @@ func TestSlots(t *testing.T) {
 	}
 }
 
-// owners returns how many slots each owner has, in ascending order.
-func owners(t *testing.T, db *postgres) (counts []int) {
+// owned waits until the instances own so many slots each, in ascending order.
+func owned(t *testing.T, db *postgres, want ...int) {
 	t.Helper()
-	n, err := db.copying.number("SELECT COALESCE(sum(n * (10 ^ (rank - 1))), 0)::bigint FROM (SELECT count(*) AS n, row_number() OVER (ORDER BY count(*) DESC) AS rank FROM bailiff.slots WHERE owner IS NOT NULL GROUP BY owner_name) AS o")
-	must(t, err)
-	for ; n > 0; n /= 10 {
-		counts = append([]int{int(n % 10)}, counts...)
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		var got []int
+		must(t, db.copying.do(func(ctx context.Context, c *pgx.Conn) error {
+			rows, err := c.Query(ctx, "SELECT count(*) AS n FROM bailiff.slots WHERE owner IS NOT NULL GROUP BY owner_name ORDER BY n")
+			if err == nil {
+				got, err = pgx.CollectRows(rows, pgx.RowTo[int])
+			}
+			return err
+		}))
+		if slices.Equal(got, want) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the instances own %v slots, and should %v", got, want)
+		}
 	}
-	return counts
 }
 
 // A shared is an instance that owns its share of the slots.

@@ -49,9 +49,8 @@ func (s *sharer) end(t *testing.T) {
 }
 
 // severalSlots makes a store of several slots.
-func severalSlots(t *testing.T, count int) (url string) {
+func severalSlots(t *testing.T, url string, count int) string {
 	t.Helper()
-	url = pgtest.Shared(t).URL()
 	db := connect(t, url)
 	_, err := db.copying.exec("DROP SCHEMA bailiff CASCADE")
 	must(t, err)
@@ -131,7 +130,7 @@ func (c *cluster) uses(key ledger.ID, hash [32]byte, ids *atomic.Uint64, limit u
 func TestShare(t *testing.T) {
 	const limit, keys = 150, 12
 	rng := rand.New(rand.NewPCG(uint64(seed.Value(t)), 0)) //nolint:gosec // a test's
-	c := &cluster{t: t, url: severalSlots(t, 6)}
+	c := &cluster{t: t, url: severalSlots(t, pgtest.Shared(t).URL(), 6)}
 	c.change("a", true, 0)
 	var allowed [keys]atomic.Uint64
 	var ids atomic.Uint64
@@ -199,7 +198,7 @@ func counted(key ledger.ID, n, limit uint64) *ledger.Plan {
 
 // TestDirectory: a key and an activation are of one slot.
 func TestDirectory(t *testing.T) {
-	s := newStore(t, severalSlots(t, 2), "a", true)
+	s := newStore(t, severalSlots(t, pgtest.Shared(t).URL(), 2), "a", true)
 	a, b := ledgertest.NewKey(1), ledgertest.NewKey(2)
 	if _, ok, err := s.KeySlot(a.ID); ok || err != nil {
 		t.Errorf("a key that was not entered: %t, %v", ok, err)

@@ -144,13 +144,13 @@ func slotOf(hash [32]byte, slots int) int {
 // Of returns the slot of the key whose secret has a SHA-256 hash.
 func (l *Ledger) Of(hash [32]byte) int { return slotOf(hash, len(l.slots)) }
 
-// Enter lets a request in that is of a slot, and reports false where the slot is not here, or is about to leave. The slot is here until
-// leave is called, unless that takes longer than Options.Patience or the instance is replaced.
+// Enter lets a request in that is of a slot, and reports false where the slot is not here, its log has failed, or it is about to leave. The
+// slot is here until leave is called, unless that takes longer than Options.Patience or the instance is replaced.
 func (l *Ledger) Enter(number int) (leave func(), ok bool) {
 	s := l.slots[number]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.leaving || s.here.Load() == nil {
+	if here := s.here.Load(); s.leaving || here == nil || here.Health() != nil {
 		return nil, false
 	}
 	s.inside++
