@@ -204,8 +204,8 @@ simulate: ## the service on a simulated machine: SEED=N STEPS=200 replays one wo
 	$(GO) test ./fuzz/simulate -run '^TestSimulate$$' -count 1 -v -timeout 0 -world $(or $(SEED),0) -seeds $(WORLDS) -steps $(STEPS)
 
 .PHONY: owners
-owners: ## three instances that take a log from each other, over a simulated database: SEED=N is one world, without a seed WORLDS=50000 are made
-	$(GO) test ./runtime/ledger/postgres -run '^Test(Worlds|Orders)$$' -count 1 -v -timeout 0 -args -world $(or $(SEED),0) -worlds $(WORLDS)
+owners: ## three instances that take a log from each other, or share the slots of a store, over a simulated database: SEED=N is one world, without a seed WORLDS=50000 are made
+	$(GO) test ./runtime/ledger/postgres -run '^Test(Worlds|Orders|ManySlots)$$' -count 1 -v -timeout 0 -args -world $(or $(SEED),0) -worlds $(WORLDS)
 
 .PHONY: cover
 cover: ## how much of the parts that decide is run by tests; fails below 95 %

@@ -23,9 +23,11 @@ func TestFollow(t *testing.T) {
 	var log []Record
 	for _, kind := range []ledger.Kind{
 		ledger.ServiceFrozen, ledger.ServiceThawed, ledger.ApproverConfirmed, ledger.OperatorRotated, ledger.EventsDropped,
-		ledger.DefaultBound, ledger.ServiceFrozen,
+		ledger.ApproverSuspended, ledger.ApproverResumed, ledger.ApproverRemoved, ledger.DefaultBound, ledger.ApproverConfirmed, ledger.ServiceFrozen,
 	} {
 		r := first.whole(kind)
+		_, serial := first.s.Approvers()
+		r.Approver.Action, r.Approver.Serial = ledger.ApproverAction(kind), serial+1
 		r.Halt = &ledger.Halt{Stop: kind == ledger.ServiceFrozen, At: first.now, Reason: "why"}
 		first.apply(r)
 		log = append(log, r)
@@ -51,14 +53,14 @@ func TestFollow(t *testing.T) {
 			}
 		}
 	}
-	if copied != 5 {
+	if copied != 9 {
 		t.Errorf("%d records were copied", copied)
 	}
 	a, b := first.s, other.s
 	if a.Frozen() != b.Frozen() || b.Frozen().Since == 0 || len(b.Operators().Keys) != 2 {
 		t.Errorf("the service is stopped %+v, and %+v; the operator had %d keys", a.Frozen(), b.Frozen(), len(b.Operators().Keys))
 	}
-	if devices, serial := b.Approvers(); len(devices) != 1 || serial != 1 {
+	if devices, serial := b.Approvers(); len(devices) != 1 || serial != 5 {
 		t.Errorf("%d approvers, serial %d", len(devices), serial)
 	}
 	twice := copyOf(other, ledger.ServiceThawed, b.Followed())
@@ -66,7 +68,7 @@ func TestFollow(t *testing.T) {
 		t.Errorf("a copy that was applied before: %v", err)
 	}
 	for _, kind := range []ledger.Kind{ledger.ApproverConfirmed, ledger.OperatorRotated} {
-		late := other.whole(kind)
+		late := first.whole(kind)
 		if err := newCrowd(t, 8).s.Follow(1, &late, new(Record)); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
