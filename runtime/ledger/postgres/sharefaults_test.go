@@ -82,10 +82,9 @@ func (c *cluster) use(key *usedKey, ids *atomic.Uint64, limit uint64) {
 
 // TestShareFaults has three instances share the slots of a primary with a synchronous standby, while the wires of one hold, lose answers or
 // are cut for longer than the lease, and at the end the primary is killed and the standby promoted. Every key is decided for again after
-// each fault, and the counter of each is between what was acknowledged and that with the requests that had no answer.
+// each fault, and the counter of each has all that was acknowledged, and no more than the requests without an answer beside it.
 func TestShareFaults(t *testing.T) {
-	const slots, keys, lease = 5, 10, time.Second
-	limit := uint64(1 << 40)
+	const slots, keys, lease, limit = 5, 10, time.Second, uint64(1 << 40)
 	rng := rand.New(rand.NewPCG(uint64(seed.Value(t)), 0)) //nolint:gosec // a test's
 	primary, standby := pgtest.StartPair(t)
 	severalSlots(t, primary.URL(), slots)
@@ -145,7 +144,7 @@ func TestShareFaults(t *testing.T) {
 	}
 }
 
-// counts returns an error where the counter of a key is not what clients were told.
+// counts returns an error where the counter of a key differs from the answers that clients got.
 func (c *cluster) counts(key *usedKey) error {
 	return c.at(key.Hash, func(s *sharer) error {
 		got, err := s.Counter(c.t.Context(), key.ID, counted(key.ID, 0, 1).Reservations[0].Counter, ledgertest.Start)
