@@ -32,6 +32,9 @@ func (s *Store) Share(o slots.Options) (*slots.Ledger, error) {
 	return slots.Open(o), nil
 }
 
+// OwnerOf returns the instance that has a slot, as this one has heard that waits for it; nil where none is known.
+func (s *Store) OwnerOf(slot int) *Owner { return s.several[slot].Owner() }
+
 const (
 	sqlKey      = `SELECT slot FROM bailiff.keys WHERE id = $1`
 	sqlEnterKey = `INSERT INTO bailiff.keys (id, hash, slot) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`

@@ -1,6 +1,7 @@
 package pgledger
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"math/rand/v2"
@@ -28,12 +29,22 @@ type sharer struct {
 	stop  chan struct{}
 }
 
-func share(t *testing.T, url, name string) *sharer {
+func share(t *testing.T, url, name string, remote func(owner string) *sharer) *sharer {
 	t.Helper()
 	s := &sharer{store: newStore(t, url, name, true), stop: make(chan struct{})}
 	s.store.options.Lease, s.store.options.Stop = time.Second, s.stop
 	random := s.store.options.Calls.Random
-	l, err := s.store.Share(slots.Options{Commit: commit.Options{Random: random}, Again: reopen.Options{Random: random}, Log: slog.New(slog.DiscardHandler)})
+	l, err := s.store.Share(slots.Options{
+		Commit: commit.Options{Random: random}, Again: reopen.Options{Random: random}, Log: slog.New(slog.DiscardHandler),
+		Remote: func(ctx context.Context, slot int, question []byte) ([]byte, error) {
+			if owner := s.store.OwnerOf(slot); owner != nil {
+				if there := remote(owner.Name); there != nil {
+					return there.Answer(ctx, slot, question)
+				}
+			}
+			return nil, slots.ErrElsewhere
+		},
+	})
 	must(t, err)
 	s.Ledger = l
 	_, err = l.BindDefault(t.Context(), &ledger.DefaultPolicy{At: 1})
@@ -85,10 +96,35 @@ func (c *cluster) at(hash [32]byte, ask func(*sharer) error) error {
 	}
 }
 
+// named returns an instance.
+func (c *cluster) named(name string) *sharer {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, s := range c.all {
+		if s.store.Name() == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// anywhere has any instance asked, which asks the one that has the slot.
+func (c *cluster) anywhere(_ [32]byte, ask func(*sharer) error) error {
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+		c.mu.RLock()
+		s := c.all[rand.IntN(len(c.all))] //nolint:gosec // a test's
+		c.mu.RUnlock()
+		err := ask(s)
+		if !errors.Is(err, ledger.ErrUnavailable) || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
 // change starts an instance, or ends one.
 func (c *cluster) change(name string, starts bool, which int) {
 	if starts {
-		s := share(c.t, c.url, name)
+		s := share(c.t, c.url, name, c.named)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.all = append(slices.Clone(c.all), s)
@@ -103,17 +139,17 @@ func (c *cluster) change(name string, starts bool, which int) {
 }
 
 // uses uses a key until its limit is met, and returns how often that was allowed.
-func (c *cluster) uses(key ledger.ID, hash [32]byte, ids *atomic.Uint64, limit uint64) (allowed uint64) {
+func (c *cluster) uses(at func([32]byte, func(*sharer) error) error, key ledger.Key, ids *atomic.Uint64, limit uint64) (allowed uint64) {
 	for {
 		var out ledger.Outcome
-		err := c.at(hash, func(s *sharer) error {
-			ticket := s.Submit(counted(key, ids.Add(1), limit))
+		err := at(key.Hash, func(s *sharer) error {
+			ticket := s.Submit(counted(key.ID, ids.Add(1), limit))
 			out = ticket.Outcome()
 			return ticket.Wait(c.t.Context())
 		})
 		switch {
 		case err != nil:
-			c.t.Errorf("key %s: %v", key, err)
+			c.t.Errorf("key %s: %v", key.ID, err)
 			return allowed
 		case out.Result == ledger.Halted:
 			time.Sleep(5 * time.Millisecond)
@@ -125,7 +161,7 @@ func (c *cluster) uses(key ledger.ID, hash [32]byte, ids *atomic.Uint64, limit u
 	}
 }
 
-// TestShare has clients use keys of all slots while instances come and go: each limit is met exactly, over all of them, a service that is
+// TestShare has clients use keys of all slots, by way of any instance or of the one that has the slot, while instances come and go: each limit is met exactly, over all of them, a service that is
 // frozen is frozen everywhere at the answer, and keys are found by their ids from everywhere.
 func TestShare(t *testing.T) {
 	const limit, keys = 150, 12
@@ -138,9 +174,8 @@ func TestShare(t *testing.T) {
 	for n := range uint64(keys) {
 		key := ledgertest.NewKey(n + 1)
 		must(t, c.at(key.Hash, func(s *sharer) error { return s.CreateKey(t.Context(), key) }))
-		for range 2 {
-			clients.Go(func() { allowed[n].Add(c.uses(key.ID, key.Hash, &ids, limit)) })
-		}
+		clients.Go(func() { allowed[n].Add(c.uses(c.at, key, &ids, limit)) })
+		clients.Go(func() { allowed[n].Add(c.uses(c.anywhere, key, &ids, limit)) })
 	}
 	for step := range 6 {
 		c.change(string(rune('b'+step)), len(c.all) < 2 || step%2 == 0, rng.IntN(9))

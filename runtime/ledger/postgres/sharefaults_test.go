@@ -42,7 +42,7 @@ func wireUp(t *testing.T, name string, servers ...*pgtest.Server) *wired {
 		w.wires = append(w.wires, one)
 		hosts += "," + one.Address()
 	}
-	w.sharer = share(t, "postgres://postgres@"+hosts[1:]+"/postgres?sslmode=disable", name)
+	w.sharer = share(t, "postgres://postgres@"+hosts[1:]+"/postgres?sslmode=disable", name, func(string) *sharer { return nil })
 	return w
 }
 

@@ -6,20 +6,25 @@ import (
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/remote"
 )
 
 // Deploy implements ledger.Ledger. An activation that was tried in a slot is used there, or nowhere.
 func (l *Ledger) Deploy(ctx context.Context, d *ledger.Deployment) (ledger.Deployed, error) {
-	here, err := l.of(d.Key)
+	number, err := l.slotOfKey(d.Key)
 	if err != nil {
 		return ledger.Deployed{}, err
 	}
-	if key, ok := here.LookupKeyID(d.Key); ok && d.Activation != nil && len(l.slots) > 1 {
-		if err := l.options.Store.EnterActivation(d.Activation.ID, l.Of(key.Hash)); err != nil {
+	if d.Activation != nil && len(l.slots) > 1 {
+		if err := l.options.Store.EnterActivation(d.Activation.ID, number); err != nil {
 			return ledger.Deployed{}, err
 		}
 	}
-	return here.Deploy(ctx, d)
+	at, err := l.ask(number)
+	if err != nil {
+		return ledger.Deployed{}, err
+	}
+	return at.Deploy(ctx, d)
 }
 
 // BindDefault implements ledger.Ledger: in each slot that is here, and in those that come. A slot whose log has a policy with a higher serial
@@ -48,9 +53,9 @@ func (l *Ledger) BindDefault(ctx context.Context, d *ledger.DefaultPolicy) (boun
 // Halt implements ledger.Ledger.
 func (l *Ledger) Halt(ctx context.Context, h *ledger.Halt) error {
 	if h.Key.IsZero() {
-		return l.everywhere(ctx, func(c *commit.Ledger) error { return c.Halt(ctx, h) })
+		return l.everywhere(ctx, func(c asked) error { return c.Halt(ctx, h) })
 	}
-	return l.tells(h.Key, func(c *commit.Ledger) error { return c.Halt(ctx, h) })
+	return l.tells(h.Key, func(c asked) error { return c.Halt(ctx, h) })
 }
 
 // Frozen implements ledger.Ledger. It is what one of the slots here says that knows the most.
@@ -66,7 +71,7 @@ func (l *Ledger) Frozen() (frozen ledger.HaltState) {
 
 // RotateOperator implements ledger.Ledger.
 func (l *Ledger) RotateOperator(ctx context.Context, r *ledger.Rotation) error {
-	return l.everywhere(ctx, func(c *commit.Ledger) error { return c.RotateOperator(ctx, r) })
+	return l.everywhere(ctx, func(c asked) error { return c.RotateOperator(ctx, r) })
 }
 
 // Operators implements ledger.Ledger. They are those of the slot here that knows the most.
@@ -82,7 +87,7 @@ func (l *Ledger) Operators() (operators ledger.Operators) {
 
 // StateApprover implements ledger.Ledger.
 func (l *Ledger) StateApprover(ctx context.Context, s *ledger.ApproverStatement, at int64) error {
-	return l.everywhere(ctx, func(c *commit.Ledger) error { return c.StateApprover(ctx, s, at) })
+	return l.everywhere(ctx, func(c asked) error { return c.StateApprover(ctx, s, at) })
 }
 
 // Approvers implements ledger.Ledger. They are those of the slot here that knows the most.
@@ -108,4 +113,45 @@ func (l *Ledger) SetClock(ctx context.Context, at int64) error {
 		return fmt.Errorf("the time of keys is not set back over several slots: %w", err)
 	}
 	return c.SetClock(ctx, at)
+}
+
+// Answer answers what another instance asks of a slot (Options.Remote), where that is here.
+func (l *Ledger) Answer(ctx context.Context, number int, question []byte) (answer []byte, err error) {
+	if number < 0 || number >= len(l.slots) {
+		return nil, fmt.Errorf("%w: slot %d of %d", ErrElsewhere, number, len(l.slots))
+	}
+	leave, ok := l.Enter(number)
+	if !ok {
+		return nil, fmt.Errorf("%w: slot %d", ErrElsewhere, number)
+	}
+	defer leave()
+	here, err := l.at(number)
+	if err != nil {
+		return nil, err
+	}
+	if number == 0 {
+		return remote.Answer(ctx, first{here, l}, question), nil
+	}
+	return remote.Answer(ctx, here, question), nil
+}
+
+// first is the ledger of the first slot, as other instances ask it.
+type first struct {
+	*commit.Ledger
+	of *Ledger
+}
+
+// Halt implements ledger.Ledger.
+func (f first) Halt(ctx context.Context, h *ledger.Halt) error {
+	return f.of.spread(ctx, f.Ledger, func(c asked) error { return c.Halt(ctx, h) })
+}
+
+// RotateOperator implements ledger.Ledger.
+func (f first) RotateOperator(ctx context.Context, r *ledger.Rotation) error {
+	return f.of.spread(ctx, f.Ledger, func(c asked) error { return c.RotateOperator(ctx, r) })
+}
+
+// StateApprover implements ledger.Ledger.
+func (f first) StateApprover(ctx context.Context, s *ledger.ApproverStatement, at int64) error {
+	return f.of.spread(ctx, f.Ledger, func(c asked) error { return c.StateApprover(ctx, s, at) })
 }

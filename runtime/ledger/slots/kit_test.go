@@ -1,12 +1,14 @@
 package slots
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,6 +32,10 @@ type world struct {
 	activations map[[32]byte]int
 	followed    []uint64
 	deaf        bool // planted: it says that every slot has copied everything
+
+	remote bool         // instances ask each other
+	cut    atomic.Bool  // answers between them are lost
+	asked  atomic.Int64 // questions between them
 }
 
 type place struct {
@@ -73,6 +79,9 @@ func (w *world) start(t *testing.T, may ...int) *instance {
 		Store: w, Stop: i.stop, Every: 20 * time.Millisecond, Patience: 2 * time.Second, GlobalPatience: time.Second, Log: slog.New(slog.DiscardHandler),
 		Commit: commit.Options{Random: rand.Reader}, Again: reopen.Options{Random: rand.Reader},
 	}
+	if w.remote {
+		o.Remote = w.pass
+	}
 	for n := range w.logs {
 		s := &held{i, n, slices.Contains(may, n), make(chan struct{}, 1)}
 		i.held, o.Slots = append(i.held, s), append(o.Slots, s)
@@ -80,6 +89,22 @@ func (w *world) start(t *testing.T, may ...int) *instance {
 	i.Ledger = Open(o)
 	t.Cleanup(func() { _ = i.Close() })
 	return i
+}
+
+// pass asks the instance that has a slot.
+func (w *world) pass(ctx context.Context, slot int, question []byte) ([]byte, error) {
+	w.mu.Lock()
+	owner := w.owner[slot]
+	w.mu.Unlock()
+	if owner == nil {
+		return nil, ErrElsewhere
+	}
+	w.asked.Add(1)
+	answer, err := owner.Answer(ctx, slot, question)
+	if err == nil && w.cut.Load() {
+		return nil, errors.New("planted: the answer is lost")
+	}
+	return answer, err
 }
 
 // Close ends the instance.

@@ -7,6 +7,7 @@ import (
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/remote"
 	"bailiff/vm/amount"
 )
 
@@ -21,6 +22,52 @@ func (l *Ledger) at(number int) (*commit.Ledger, error) {
 	return nil, fmt.Errorf("%w: slot %d", ErrElsewhere, number)
 }
 
+// asked are the calls that go to the instance that has a slot.
+type asked interface {
+	Submit(p *ledger.Plan) ledger.Ticket
+	Peek(p *ledger.Plan) ledger.Outcome
+	Replay(ctx context.Context, key ledger.ID, lsn uint64) (ledger.ReplayedDecision, error)
+	Keys(ctx context.Context) ([]ledger.Key, error)
+	CreateKey(ctx context.Context, key ledger.Key) error
+	RevokeKey(ctx context.Context, id ledger.ID, at int64) (ledger.Key, error)
+	ChangeKey(ctx context.Context, change ledger.KeyChange) (ledger.Key, error)
+	Deploy(ctx context.Context, d *ledger.Deployment) (ledger.Deployed, error)
+	Policy(ctx context.Context, key ledger.ID) (ledger.StoredPolicy, error)
+	DeployedPolicy(ctx context.Context, key ledger.ID, lsn uint64) (ledger.StoredPolicy, error)
+	Deployments(ctx context.Context, key ledger.ID) ([]ledger.DeploymentView, error)
+	ResolveHold(ctx context.Context, r ledger.Resolution) (ledger.Hold, error)
+	Hold(ctx context.Context, key, id ledger.ID, at int64) (ledger.Hold, error)
+	Holds(ctx context.Context, key ledger.ID, at int64) ([]ledger.Hold, error)
+	Counter(ctx context.Context, key ledger.ID, counter ledger.Counter, at int64) (amount.Amount, error)
+	Usage(ctx context.Context, key ledger.ID) ([]ledger.Usage, error)
+	UseOnce(ctx context.Context, u *ledger.Use) error
+	Halt(ctx context.Context, h *ledger.Halt) error
+	RotateOperator(ctx context.Context, r *ledger.Rotation) error
+	StateApprover(ctx context.Context, s *ledger.ApproverStatement, at int64) error
+	CreateWebhook(ctx context.Context, w ledger.Webhook) error
+	RemoveWebhook(ctx context.Context, c ledger.WebhookChange) error
+	EnableWebhook(ctx context.Context, c ledger.WebhookChange) error
+	Webhooks(ctx context.Context, key ledger.ID) ([]ledger.Webhook, error)
+	MeetTools(ctx context.Context, t *ledger.ToolList) error
+	AcceptTool(ctx context.Context, d *ledger.PinDecision) error
+	ForgetTools(ctx context.Context, d *ledger.PinDecision) error
+	Pins(ctx context.Context, key ledger.ID, server string) ([]ledger.Pin, error)
+	Pin(ctx context.Context, key ledger.ID, server, tool string) (ledger.Pin, error)
+	Events(ctx context.Context, query ledger.EventQuery) (ledger.EventPage, error)
+}
+
+// ask returns the ledger of a slot, here or at another instance.
+func (l *Ledger) ask(number int) (asked, error) {
+	here, err := l.at(number)
+	if err == nil {
+		return here, nil
+	}
+	if there := l.slots[number].there; there != nil && !errors.Is(err, ledger.ErrClosed) {
+		return there, nil
+	}
+	return nil, err
+}
+
 // stopped returns ledger.ErrClosed where the instance ends.
 func (l *Ledger) stopped() error {
 	select {
@@ -31,32 +78,41 @@ func (l *Ledger) stopped() error {
 	}
 }
 
-// of returns the ledger of a key's slot. That of a key that was never created is any: each of them says so.
-func (l *Ledger) of(key ledger.ID) (*commit.Ledger, error) {
+// slotOfKey returns the slot of a key. That of a key that was never created is any: each of them says so.
+func (l *Ledger) slotOfKey(key ledger.ID) (int, error) {
 	if len(l.slots) == 1 {
-		return l.at(0)
+		return 0, nil
 	}
 	if number, known := l.places.Load(key); known {
-		return l.at(number.(int)) //nolint:forcetypeassert // nothing else is stored
+		return number.(int), nil //nolint:forcetypeassert // nothing else is stored
 	}
 	number, ok, err := l.options.Store.KeySlot(key)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w: in which slot a key is can't be read: %w", ledger.ErrUnavailable, err)
+		return 0, fmt.Errorf("%w: in which slot a key is can't be read: %w", ledger.ErrUnavailable, err)
 	case ok:
 		l.places.Store(key, number)
-		return l.at(number)
+		return number, nil
 	}
 	for _, s := range l.slots[1:] {
-		if here := s.here.Load(); here != nil {
-			return here, nil
+		if s.here.Load() != nil {
+			return s.number, nil
 		}
 	}
-	return nil, ErrElsewhere
+	return 1, nil
+}
+
+// of returns the ledger of a key's slot.
+func (l *Ledger) of(key ledger.ID) (asked, error) {
+	number, err := l.slotOfKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return l.ask(number)
 }
 
 // asks asks the ledger of a key's slot.
-func asks[T any](l *Ledger, key ledger.ID, ask func(*commit.Ledger) (T, error)) (answer T, err error) {
+func asks[T any](l *Ledger, key ledger.ID, ask func(asked) (T, error)) (answer T, err error) {
 	here, err := l.of(key)
 	if err != nil {
 		return answer, err
@@ -65,7 +121,7 @@ func asks[T any](l *Ledger, key ledger.ID, ask func(*commit.Ledger) (T, error)) 
 }
 
 // tells is asks without an answer.
-func (l *Ledger) tells(key ledger.ID, tell func(*commit.Ledger) error) error {
+func (l *Ledger) tells(key ledger.ID, tell func(asked) error) error {
 	here, err := l.of(key)
 	if err != nil {
 		return err
@@ -105,35 +161,58 @@ func (l *Ledger) Peek(p *ledger.Plan) ledger.Outcome {
 
 // Replay implements ledger.Ledger.
 func (l *Ledger) Replay(ctx context.Context, key ledger.ID, lsn uint64) (ledger.ReplayedDecision, error) {
-	return asks(l, key, func(c *commit.Ledger) (ledger.ReplayedDecision, error) { return c.Replay(ctx, key, lsn) })
+	return asks(l, key, func(c asked) (ledger.ReplayedDecision, error) { return c.Replay(ctx, key, lsn) })
 }
 
-// LookupKey implements ledger.Ledger. A key of a slot that is not here is not found: ask where the slot is before that is told.
+// LookupKey implements ledger.Ledger. A key whose slot can't be asked is not found.
 func (l *Ledger) LookupKey(hash [32]byte) (*ledger.Key, bool) {
-	here, err := l.at(l.Of(hash))
-	if err != nil {
-		return nil, false
+	number := l.Of(hash)
+	if here, err := l.at(number); err == nil {
+		return here.LookupKey(hash)
 	}
-	return here.LookupKey(hash)
+	return l.lookUp(number, func(ctx context.Context, there *remote.Ledger) (*ledger.Key, bool, error) {
+		return there.LookupKey(ctx, hash)
+	})
 }
 
 // LookupKeyID implements ledger.Ledger, as LookupKey does.
 func (l *Ledger) LookupKeyID(id ledger.ID) (*ledger.Key, bool) {
-	here, err := l.of(id)
+	number, err := l.slotOfKey(id)
 	if err != nil {
 		return nil, false
 	}
-	return here.LookupKeyID(id)
+	if here, err := l.at(number); err == nil {
+		return here.LookupKeyID(id)
+	}
+	return l.lookUp(number, func(ctx context.Context, there *remote.Ledger) (*ledger.Key, bool, error) {
+		return there.LookupKeyID(ctx, id)
+	})
 }
 
-// Keys implements ledger.Ledger. All slots have to be here.
+// lookUp looks a key up at the instance that has its slot.
+func (l *Ledger) lookUp(number int, ask func(context.Context, *remote.Ledger) (*ledger.Key, bool, error)) (*ledger.Key, bool) {
+	there := l.slots[number].there
+	if there == nil {
+		return nil, false
+	}
+	key, ok, err := ask(context.Background(), there)
+	if err != nil || !ok {
+		return nil, false
+	}
+	return key, true
+}
+
+// Keys implements ledger.Ledger. Where a slot can't be asked there is no list.
 func (l *Ledger) Keys(ctx context.Context) (all []ledger.Key, err error) {
-	for number := range l.slots {
-		here, err := l.at(number)
+	for _, s := range l.slots {
+		if s.number == 0 && len(l.slots) > 1 {
+			continue
+		}
+		at, err := l.ask(s.number)
 		if err != nil {
 			return nil, err
 		}
-		keys, err := here.Keys(ctx)
+		keys, err := at.Keys(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -145,7 +224,7 @@ func (l *Ledger) Keys(ctx context.Context) (all []ledger.Key, err error) {
 // CreateKey implements ledger.Ledger.
 func (l *Ledger) CreateKey(ctx context.Context, key ledger.Key) error {
 	number := l.Of(key.Hash)
-	here, err := l.at(number)
+	at, err := l.ask(number)
 	if err != nil {
 		return err
 	}
@@ -157,47 +236,47 @@ func (l *Ledger) CreateKey(ctx context.Context, key ledger.Key) error {
 			return err
 		}
 	}
-	return here.CreateKey(ctx, key)
+	return at.CreateKey(ctx, key)
 }
 
 // RevokeKey implements ledger.Ledger.
 func (l *Ledger) RevokeKey(ctx context.Context, id ledger.ID, at int64) (ledger.Key, error) {
-	return asks(l, id, func(c *commit.Ledger) (ledger.Key, error) { return c.RevokeKey(ctx, id, at) })
+	return asks(l, id, func(c asked) (ledger.Key, error) { return c.RevokeKey(ctx, id, at) })
 }
 
 // ChangeKey implements ledger.Ledger.
 func (l *Ledger) ChangeKey(ctx context.Context, change ledger.KeyChange) (ledger.Key, error) {
-	return asks(l, change.ID, func(c *commit.Ledger) (ledger.Key, error) { return c.ChangeKey(ctx, change) })
+	return asks(l, change.ID, func(c asked) (ledger.Key, error) { return c.ChangeKey(ctx, change) })
 }
 
 // Policy implements ledger.Ledger.
 func (l *Ledger) Policy(ctx context.Context, key ledger.ID) (ledger.StoredPolicy, error) {
-	return asks(l, key, func(c *commit.Ledger) (ledger.StoredPolicy, error) { return c.Policy(ctx, key) })
+	return asks(l, key, func(c asked) (ledger.StoredPolicy, error) { return c.Policy(ctx, key) })
 }
 
 // DeployedPolicy implements ledger.Ledger.
 func (l *Ledger) DeployedPolicy(ctx context.Context, key ledger.ID, lsn uint64) (ledger.StoredPolicy, error) {
-	return asks(l, key, func(c *commit.Ledger) (ledger.StoredPolicy, error) { return c.DeployedPolicy(ctx, key, lsn) })
+	return asks(l, key, func(c asked) (ledger.StoredPolicy, error) { return c.DeployedPolicy(ctx, key, lsn) })
 }
 
 // Deployments implements ledger.Ledger.
 func (l *Ledger) Deployments(ctx context.Context, key ledger.ID) ([]ledger.DeploymentView, error) {
-	return asks(l, key, func(c *commit.Ledger) ([]ledger.DeploymentView, error) { return c.Deployments(ctx, key) })
+	return asks(l, key, func(c asked) ([]ledger.DeploymentView, error) { return c.Deployments(ctx, key) })
 }
 
 // ResolveHold implements ledger.Ledger.
 func (l *Ledger) ResolveHold(ctx context.Context, r ledger.Resolution) (ledger.Hold, error) {
-	return asks(l, r.Key, func(c *commit.Ledger) (ledger.Hold, error) { return c.ResolveHold(ctx, r) })
+	return asks(l, r.Key, func(c asked) (ledger.Hold, error) { return c.ResolveHold(ctx, r) })
 }
 
 // Hold implements ledger.Ledger.
 func (l *Ledger) Hold(ctx context.Context, key, id ledger.ID, at int64) (ledger.Hold, error) {
-	return asks(l, key, func(c *commit.Ledger) (ledger.Hold, error) { return c.Hold(ctx, key, id, at) })
+	return asks(l, key, func(c asked) (ledger.Hold, error) { return c.Hold(ctx, key, id, at) })
 }
 
 // Holds implements ledger.Ledger.
 func (l *Ledger) Holds(ctx context.Context, key ledger.ID, at int64) ([]ledger.Hold, error) {
-	return asks(l, key, func(c *commit.Ledger) ([]ledger.Hold, error) { return c.Holds(ctx, key, at) })
+	return asks(l, key, func(c asked) ([]ledger.Hold, error) { return c.Holds(ctx, key, at) })
 }
 
 // OutdatedHolds implements ledger.Ledger, for the slots that are here.
@@ -241,12 +320,12 @@ func (l *Ledger) ExpireHolds(ctx context.Context, at int64, limit int) (total in
 
 // Counter implements ledger.Ledger.
 func (l *Ledger) Counter(ctx context.Context, key ledger.ID, counter ledger.Counter, at int64) (amount.Amount, error) {
-	return asks(l, key, func(c *commit.Ledger) (amount.Amount, error) { return c.Counter(ctx, key, counter, at) })
+	return asks(l, key, func(c asked) (amount.Amount, error) { return c.Counter(ctx, key, counter, at) })
 }
 
 // Usage implements ledger.Ledger.
 func (l *Ledger) Usage(ctx context.Context, key ledger.ID) ([]ledger.Usage, error) {
-	return asks(l, key, func(c *commit.Ledger) ([]ledger.Usage, error) { return c.Usage(ctx, key) })
+	return asks(l, key, func(c asked) ([]ledger.Usage, error) { return c.Usage(ctx, key) })
 }
 
 // CrowdedKeys implements ledger.Ledger, for the slots that are here.
@@ -261,7 +340,7 @@ func (l *Ledger) CrowdedKeys(at int64) (all []ledger.KeyGroups, err error) {
 
 // UseOnce implements ledger.Ledger.
 func (l *Ledger) UseOnce(ctx context.Context, u *ledger.Use) error {
-	return l.tells(u.Key, func(c *commit.Ledger) error { return c.UseOnce(ctx, u) })
+	return l.tells(u.Key, func(c asked) error { return c.UseOnce(ctx, u) })
 }
 
 // Latest implements ledger.Ledger, for the slots that are here.
@@ -276,22 +355,22 @@ func (l *Ledger) Latest(ctx context.Context) (latest int64, err error) {
 
 // CreateWebhook implements ledger.Ledger.
 func (l *Ledger) CreateWebhook(ctx context.Context, w ledger.Webhook) error {
-	return l.tells(w.Key, func(c *commit.Ledger) error { return c.CreateWebhook(ctx, w) })
+	return l.tells(w.Key, func(c asked) error { return c.CreateWebhook(ctx, w) })
 }
 
 // RemoveWebhook implements ledger.Ledger.
 func (l *Ledger) RemoveWebhook(ctx context.Context, w ledger.WebhookChange) error {
-	return l.tells(w.Key, func(c *commit.Ledger) error { return c.RemoveWebhook(ctx, w) })
+	return l.tells(w.Key, func(c asked) error { return c.RemoveWebhook(ctx, w) })
 }
 
 // EnableWebhook implements ledger.Ledger.
 func (l *Ledger) EnableWebhook(ctx context.Context, w ledger.WebhookChange) error {
-	return l.tells(w.Key, func(c *commit.Ledger) error { return c.EnableWebhook(ctx, w) })
+	return l.tells(w.Key, func(c asked) error { return c.EnableWebhook(ctx, w) })
 }
 
 // Webhooks implements ledger.Ledger.
 func (l *Ledger) Webhooks(ctx context.Context, key ledger.ID) ([]ledger.Webhook, error) {
-	return asks(l, key, func(c *commit.Ledger) ([]ledger.Webhook, error) { return c.Webhooks(ctx, key) })
+	return asks(l, key, func(c asked) ([]ledger.Webhook, error) { return c.Webhooks(ctx, key) })
 }
 
 // Due implements ledger.Ledger, for the slots that are here.
@@ -311,9 +390,17 @@ func (l *Ledger) Due(ctx context.Context, at int64, limit int) (due []ledger.Del
 	return due, next, err
 }
 
-// SettleDelivery implements ledger.Ledger.
+// SettleDelivery implements ledger.Ledger, for the slots that are here: one that has left makes the delivery again where it is.
 func (l *Ledger) SettleDelivery(r ledger.DeliveryResult) error {
-	return l.tells(r.Key, func(c *commit.Ledger) error { return c.SettleDelivery(r) })
+	number, err := l.slotOfKey(r.Key)
+	if err != nil {
+		return err
+	}
+	here, err := l.at(number)
+	if err != nil {
+		return err
+	}
+	return here.SettleDelivery(r)
 }
 
 // Outboxed implements ledger.Ledger, for the slots that are here.
@@ -321,27 +408,27 @@ func (l *Ledger) Outboxed() <-chan struct{} { return l.told }
 
 // MeetTools implements ledger.Ledger.
 func (l *Ledger) MeetTools(ctx context.Context, t *ledger.ToolList) error {
-	return l.tells(t.Key, func(c *commit.Ledger) error { return c.MeetTools(ctx, t) })
+	return l.tells(t.Key, func(c asked) error { return c.MeetTools(ctx, t) })
 }
 
 // AcceptTool implements ledger.Ledger.
 func (l *Ledger) AcceptTool(ctx context.Context, d *ledger.PinDecision) error {
-	return l.tells(d.Key, func(c *commit.Ledger) error { return c.AcceptTool(ctx, d) })
+	return l.tells(d.Key, func(c asked) error { return c.AcceptTool(ctx, d) })
 }
 
 // ForgetTools implements ledger.Ledger.
 func (l *Ledger) ForgetTools(ctx context.Context, d *ledger.PinDecision) error {
-	return l.tells(d.Key, func(c *commit.Ledger) error { return c.ForgetTools(ctx, d) })
+	return l.tells(d.Key, func(c asked) error { return c.ForgetTools(ctx, d) })
 }
 
 // Pins implements ledger.Ledger.
 func (l *Ledger) Pins(ctx context.Context, key ledger.ID, server string) ([]ledger.Pin, error) {
-	return asks(l, key, func(c *commit.Ledger) ([]ledger.Pin, error) { return c.Pins(ctx, key, server) })
+	return asks(l, key, func(c asked) ([]ledger.Pin, error) { return c.Pins(ctx, key, server) })
 }
 
 // Pin implements ledger.Ledger.
 func (l *Ledger) Pin(ctx context.Context, key ledger.ID, server, tool string) (ledger.Pin, error) {
-	return asks(l, key, func(c *commit.Ledger) (ledger.Pin, error) { return c.Pin(ctx, key, server, tool) })
+	return asks(l, key, func(c asked) (ledger.Pin, error) { return c.Pin(ctx, key, server, tool) })
 }
 
 // Events implements ledger.Ledger, for one key.
@@ -349,7 +436,7 @@ func (l *Ledger) Events(ctx context.Context, query ledger.EventQuery) (ledger.Ev
 	if query.Key.IsZero() && len(l.slots) > 1 {
 		return ledger.EventPage{}, errSeveral
 	}
-	return asks(l, query.Key, func(c *commit.Ledger) (ledger.EventPage, error) { return c.Events(ctx, query) })
+	return asks(l, query.Key, func(c asked) (ledger.EventPage, error) { return c.Events(ctx, query) })
 }
 
 // only returns the ledger of a store that has one slot.

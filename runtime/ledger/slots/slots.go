@@ -1,6 +1,6 @@
 // Package slots is a ledger over the slots of a store, which several instances share. A slot is a part of the API keys, with a log of its
-// own that one instance at a time owns. Calls about one key go to the ledger of its slot, where that is here, and are refused with
-// [ErrElsewhere] otherwise. Records that concern the whole service are written to the first slot's log, and copied into each of the others: they
+// own that one instance at a time owns. Calls about one key go to the ledger of its slot: here, or at the instance that has it. Where that can't
+// be asked they are refused with [ErrElsewhere]. Records that concern the whole service are written to the first slot's log, and copied into each of the others: they
 // are in force in all of them when the call that asked for one returns.
 package slots
 
@@ -16,6 +16,7 @@ import (
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/remote"
 	"bailiff/runtime/ledger/reopen"
 	"bailiff/runtime/system"
 )
@@ -62,6 +63,8 @@ type Options struct {
 	Store  Store
 	Commit commit.Options // of the ledger of each slot
 	Again  reopen.Options // of the log of each slot; Stuck is set here
+	// Remote asks the instance that has a slot, whose Answer answers; nil where no other instance is asked.
+	Remote func(ctx context.Context, slot int, question []byte) (answer []byte, err error)
 	Log    *slog.Logger
 	// Stop ends waiting for slots where it is closed.
 	Stop <-chan struct{}
@@ -100,6 +103,7 @@ var _ ledger.Ledger = (*Ledger)(nil)
 type slot struct {
 	number int
 	here   atomic.Pointer[commit.Ledger] // nil while it is not this instance's
+	there  *remote.Ledger                // of another instance; nil where none is asked
 
 	mu      sync.Mutex
 	inside  int           // requests that Enter has let in
@@ -116,7 +120,11 @@ func Open(o Options) *Ledger {
 		l.options.Go = system.Go
 	}
 	for n := range o.Slots {
-		l.slots = append(l.slots, &slot{number: n})
+		s := &slot{number: n}
+		if o.Remote != nil {
+			s.there = remote.New(func(ctx context.Context, question []byte) ([]byte, error) { return o.Remote(ctx, n, question) })
+		}
+		l.slots = append(l.slots, s)
 	}
 	for n := range o.Slots {
 		l.keepers.Add(1)
@@ -342,12 +350,20 @@ func (l *Ledger) copy(s *slot, upto uint64) error {
 	return nil
 }
 
-// everywhere writes a service-wide record to the first slot, and returns when it is in force in all slots.
-func (l *Ledger) everywhere(ctx context.Context, record func(*commit.Ledger) error) error {
-	first, err := l.at(0)
+// everywhere has the instance that has the first slot write a service-wide record to it, and returns when it is in force in all slots.
+func (l *Ledger) everywhere(ctx context.Context, record func(asked) error) error {
+	at, err := l.ask(0)
 	if err != nil {
 		return err
 	}
+	if first, here := at.(*commit.Ledger); here {
+		return l.spread(ctx, first, record)
+	}
+	return record(at)
+}
+
+// spread writes a service-wide record to the first slot, which is here, and returns when it is in force in all slots.
+func (l *Ledger) spread(ctx context.Context, first *commit.Ledger, record func(asked) error) error {
 	if err := record(first); err != nil || len(l.slots) == 1 {
 		return err
 	}

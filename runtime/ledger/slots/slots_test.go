@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,20 +23,32 @@ import (
 // TestConformance runs the suite of every ledger over one slot, and over keys that are spread over several.
 func TestConformance(t *testing.T) {
 	const order, events = "keys of several slots have no common order", "the events of all keys are in several logs"
-	for slots, without := range map[int]map[string]string{1: nil, 5: {
+	several := map[string]string{
 		"Keys": order, "Events": events, "EventsOfKeys": events, "EventQueries": events, "ReopenEventsOfKeys": events, "Head": events,
 		"Approvers": events, "Defaults": events, "SetClock": "time is not set back", "SetClockOnce": "time is not set back",
-		"UseOnce": "it uses the attestation of one key for another", "ReopenService": "an activation is of one slot, whoever may use it there",
-	}} {
-		t.Run(fmt.Sprint(slots), func(t *testing.T) {
+		"UseOnce": "it uses the attestation of one key for another", "ReopenService": "an activation is of one slot, whichever key uses it there",
+	}
+	outboxes := maps.Clone(several)
+	outboxes["OutboxBound"] = "the other instance delivers what its slots have"
+	for _, c := range []struct {
+		name    string
+		slots   int
+		others  []int // slots of another instance, which is asked
+		without map[string]string
+	}{{"one", 1, nil, nil}, {"several", 5, nil, several}, {"with another instance", 5, []int{3, 4}, outboxes}} {
+		t.Run(c.name, func(t *testing.T) {
 			open := func(t *testing.T, w *world) ledger.Ledger {
-				i := w.start(t, w.all()...)
+				if len(c.others) > 0 && !w.remote {
+					w.remote = true
+					w.start(t, c.others...).serve(t)
+				}
+				i := w.start(t, slices.DeleteFunc(w.all(), func(n int) bool { return slices.Contains(c.others, n) })...)
 				i.serve(t)
 				return i
 			}
 			suite.Run(t, suite.Suite{
-				Without: without,
-				Open:    func(t *testing.T) ledger.Ledger { return open(t, newWorld(slots)) },
+				Without: c.without,
+				Open:    func(t *testing.T) ledger.Ledger { return open(t, newWorld(c.slots)) },
 				Reopen: func(t *testing.T, l ledger.Ledger) ledger.Ledger {
 					i := l.(*instance)
 					must(t, i.Close())
@@ -63,10 +77,11 @@ func plan(key ledger.ID, n, limit uint64) *ledger.Plan {
 	}
 }
 
-// two starts two instances over five slots, of which the first has the first three, and makes a key in each.
-func two(t *testing.T) (a, b *instance, keys []ledger.Key) {
+// two starts two instances over five slots, of which the first has the first three, and makes a key in each. They ask each other, or not.
+func two(t *testing.T, remote bool) (a, b *instance, keys []ledger.Key) {
 	t.Helper()
 	w := newWorld(5)
+	w.remote = remote
 	a, b = w.start(t, 0, 1, 2), w.start(t, 3, 4)
 	a.serve(t)
 	b.serve(t)
@@ -85,7 +100,7 @@ func two(t *testing.T) (a, b *instance, keys []ledger.Key) {
 // TestElsewhere: what concerns a key of another instance's slot is refused by its own error, and nothing of it is recorded. Of a key that
 // does not exist each instance says so.
 func TestElsewhere(t *testing.T) {
-	a, b, keys := two(t)
+	a, b, keys := two(t, false)
 	there := keys[3]
 	if b.Of(there.Hash) != 4 {
 		t.Fatalf("the key is in slot %d", b.Of(there.Hash))
@@ -125,10 +140,79 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
+// TestRemote asks each instance for keys of the other's slots: all that concerns them is done there, once, also where the answer is lost, and
+// service-wide records are in force everywhere whichever instance is asked for them.
+func TestRemote(t *testing.T) {
+	a, b, keys := two(t, true)
+	for _, i := range []*instance{a, b} {
+		if all, err := i.Keys(t.Context()); err != nil || len(all) != len(keys) {
+			t.Errorf("%d keys of %d: %v", len(all), len(keys), err)
+		}
+	}
+	counts := func(key ledger.ID, want uint64) {
+		t.Helper()
+		for _, i := range []*instance{a, b} {
+			got, err := i.Counter(t.Context(), key, plan(key, 1, 5).Reservations[0].Counter, ledgertest.Start)
+			if err != nil || got != amount.FromUint64(want) {
+				t.Errorf("the counter is at %s, not %d: %v", got, want, err)
+			}
+		}
+	}
+	for n, key := range keys {
+		for i, at := range []*instance{a, b, a} {
+			ticket := at.Submit(plan(key.ID, uint64(10*n+i), 2)) //nolint:gosec // small
+			must(t, ticket.Wait(t.Context()))
+			if want := map[bool]ledger.Result{true: ledger.Passed, false: ledger.Refused}[i < 2]; ticket.Outcome().Result != want {
+				t.Errorf("request %d of key %d: %+v", i, n, ticket.Outcome())
+			}
+		}
+		counts(key.ID, 2)
+		for _, at := range []*instance{a, b} {
+			found, ok := at.LookupKey(key.Hash)
+			byID, also := at.LookupKeyID(key.ID)
+			if !ok || !also || found.ID != key.ID || byID.Hash != key.Hash {
+				t.Errorf("key %d is not found: %t, %t", n, ok, also)
+			}
+		}
+	}
+	must(t, b.Halt(t.Context(), &ledger.Halt{Stop: true, At: ledgertest.Start, Reason: "why"}))
+	for _, key := range keys {
+		if out := a.Submit(plan(key.ID, 99, 9)).Outcome(); out.Result != ledger.Halted {
+			t.Errorf("key %s of a service that the other instance has frozen: %+v", key.ID, out)
+		}
+	}
+	must(t, b.Halt(t.Context(), &ledger.Halt{At: ledgertest.Start}))
+	a.cut.Store(true)
+	before := a.asked.Load()
+	ticket := a.Submit(plan(keys[3].ID, 100, 9))
+	if err := ticket.Wait(t.Context()); !errors.Is(err, ledger.ErrUnknown) || ticket.Outcome().Result != ledger.Unknown {
+		t.Errorf("an answer that was lost: %+v, %v", ticket.Outcome(), err)
+	}
+	if _, ok := a.LookupKey(keys[3].Hash); ok || a.asked.Load() != before+2 {
+		t.Errorf("%d questions for 2", a.asked.Load()-before)
+	}
+	a.cut.Store(false)
+	counts(keys[3].ID, 3)
+	must(t, b.Close())
+	if err := a.Submit(plan(keys[3].ID, 101, 9)).Wait(t.Context()); !errors.Is(err, ErrElsewhere) {
+		t.Errorf("a slot that no instance has: %v", err)
+	}
+}
+
+// TestAnswerElsewhere: a question about a slot that is not here is refused.
+func TestAnswerElsewhere(t *testing.T) {
+	a, _, _ := two(t, false)
+	for _, wrong := range []int{-1, 5, 3} {
+		if _, err := a.Answer(t.Context(), wrong, nil); !errors.Is(err, ErrElsewhere) {
+			t.Errorf("a question about slot %d: %v", wrong, err)
+		}
+	}
+}
+
 // TestHandOver moves slots between two instances while clients use their keys: no limit is exceeded, and all that was acknowledged counts.
 // A request that has entered a slot is waited for.
 func TestHandOver(t *testing.T) {
-	a, b, keys := two(t)
+	a, b, keys := two(t, false)
 	const limit = 400
 	var allowed [4]atomic.Uint64
 	var clients sync.WaitGroup
@@ -176,7 +260,7 @@ func TestHandOver(t *testing.T) {
 // serves. A store that says too early that all have it is found.
 func TestGlobal(t *testing.T) {
 	stops := func(t *testing.T, deaf bool) error {
-		a, b, keys := two(t)
+		a, b, keys := two(t, false)
 		a.deaf = deaf
 		for n := range uint64(5) {
 			must(t, a.StateApprover(t.Context(), &ledger.ApproverStatement{
@@ -286,7 +370,7 @@ func TestDefaults(t *testing.T) {
 
 // TestActivations: an activation is used by one key, whichever slot it is in.
 func TestActivations(t *testing.T) {
-	a, b, keys := two(t)
+	a, b, keys := two(t, false)
 	deploys := func(at *instance, key ledger.Key) error {
 		_, err := at.Deploy(t.Context(), &ledger.Deployment{
 			Key: key.ID, At: ledgertest.Start, PolicyHash: [32]byte{1}, PolicyVersion: "2.0.0", Operator: [32]byte{1}, Text: []byte("t"), Program: []byte("p"),
@@ -319,7 +403,7 @@ func TestActivations(t *testing.T) {
 
 // TestOutboxes: deliveries of all slots that are here are handed out, and settled where they are.
 func TestOutboxes(t *testing.T) {
-	a, _, keys := two(t)
+	a, _, keys := two(t, false)
 	for n, key := range keys[:2] {
 		must(t, a.CreateWebhook(t.Context(), ledger.Webhook{
 			ID: ledgertest.ID('w', uint64(n)), Key: key.ID, URL: "https://x.example", Topics: ledger.AllTopics, Secret: bytes.Repeat([]byte("s"), 32), Created: 1, //nolint:gosec // small

@@ -1,0 +1,341 @@
+package remote
+
+import (
+	"context"
+
+	"bailiff/runtime/ledger"
+	"bailiff/vm/amount"
+)
+
+// methods are what a process answers. Each method of Ledger asks the one of its name, whose last result is an error.
+type methods struct{ l ledger.Ledger }
+
+func (m methods) Submit(ctx context.Context, p *ledger.Plan) (ledger.Outcome, error) {
+	ticket := m.l.Submit(p)
+	return ticket.Outcome(), ticket.Wait(ctx)
+}
+
+// Submit implements ledger.Ledger. It returns when the record is durable, since the other process answers no sooner.
+func (l *Ledger) Submit(p *ledger.Plan) ledger.Ticket {
+	var out ledger.Outcome
+	if err := l.ask(context.Background(), "Submit", []any{&out}, p); err != nil {
+		return ledger.NewTicket(ledger.Outcome{Reservation: -1}, nil, err)
+	}
+	return ledger.NewTicket(out, nil, nil)
+}
+
+func (m methods) Peek(_ context.Context, p *ledger.Plan) (ledger.Outcome, error) {
+	return m.l.Peek(p), nil
+}
+
+// Peek implements ledger.Ledger.
+func (l *Ledger) Peek(p *ledger.Plan) (out ledger.Outcome) {
+	if err := l.ask(context.Background(), "Peek", []any{&out}, p); err != nil {
+		return ledger.Outcome{Reservation: -1}
+	}
+	return out
+}
+
+// A found is a key, or none.
+type found struct {
+	Key ledger.Key
+	OK  bool
+}
+
+func foundKey(key *ledger.Key, ok bool) (f found, err error) {
+	if f.OK = ok; ok {
+		f.Key = *key
+	}
+	return f, nil
+}
+
+func (m methods) LookupKey(_ context.Context, hash [32]byte) (found, error) {
+	return foundKey(m.l.LookupKey(hash))
+}
+
+// LookupKey returns the key whose secret has a hash, or why that is not known.
+func (l *Ledger) LookupKey(ctx context.Context, hash [32]byte) (key *ledger.Key, ok bool, err error) {
+	var f found
+	err = l.ask(ctx, "LookupKey", []any{&f}, hash)
+	return &f.Key, f.OK, err
+}
+
+func (m methods) LookupKeyID(_ context.Context, id ledger.ID) (found, error) {
+	return foundKey(m.l.LookupKeyID(id))
+}
+
+// LookupKeyID returns the key of an id, or why that is not known.
+func (l *Ledger) LookupKeyID(ctx context.Context, id ledger.ID) (key *ledger.Key, ok bool, err error) {
+	var f found
+	err = l.ask(ctx, "LookupKeyID", []any{&f}, id)
+	return &f.Key, f.OK, err
+}
+
+func (m methods) Replay(ctx context.Context, key ledger.ID, lsn uint64) (ledger.ReplayedDecision, error) {
+	return m.l.Replay(ctx, key, lsn)
+}
+
+// Replay implements ledger.Ledger.
+func (l *Ledger) Replay(ctx context.Context, key ledger.ID, lsn uint64) (answer ledger.ReplayedDecision, err error) {
+	err = l.ask(ctx, "Replay", []any{&answer}, key, lsn)
+	return answer, err
+}
+
+func (m methods) Keys(ctx context.Context) ([]ledger.Key, error) { return m.l.Keys(ctx) }
+
+// Keys implements ledger.Ledger.
+func (l *Ledger) Keys(ctx context.Context) (answer []ledger.Key, err error) {
+	err = l.ask(ctx, "Keys", []any{&answer})
+	return answer, err
+}
+
+func (m methods) CreateKey(ctx context.Context, key ledger.Key) error { return m.l.CreateKey(ctx, key) }
+
+// CreateKey implements ledger.Ledger.
+func (l *Ledger) CreateKey(ctx context.Context, key ledger.Key) error {
+	return l.ask(ctx, "CreateKey", nil, key)
+}
+
+func (m methods) RevokeKey(ctx context.Context, id ledger.ID, at int64) (ledger.Key, error) {
+	return m.l.RevokeKey(ctx, id, at)
+}
+
+// RevokeKey implements ledger.Ledger.
+func (l *Ledger) RevokeKey(ctx context.Context, id ledger.ID, at int64) (answer ledger.Key, err error) {
+	err = l.ask(ctx, "RevokeKey", []any{&answer}, id, at)
+	return answer, err
+}
+
+func (m methods) ChangeKey(ctx context.Context, change ledger.KeyChange) (ledger.Key, error) {
+	return m.l.ChangeKey(ctx, change)
+}
+
+// ChangeKey implements ledger.Ledger.
+func (l *Ledger) ChangeKey(ctx context.Context, change ledger.KeyChange) (answer ledger.Key, err error) {
+	err = l.ask(ctx, "ChangeKey", []any{&answer}, change)
+	return answer, err
+}
+
+func (m methods) Deploy(ctx context.Context, d *ledger.Deployment) (ledger.Deployed, error) {
+	return m.l.Deploy(ctx, d)
+}
+
+// Deploy implements ledger.Ledger.
+func (l *Ledger) Deploy(ctx context.Context, d *ledger.Deployment) (answer ledger.Deployed, err error) {
+	err = l.ask(ctx, "Deploy", []any{&answer}, d)
+	return answer, err
+}
+
+func (m methods) Policy(ctx context.Context, key ledger.ID) (ledger.StoredPolicy, error) {
+	return m.l.Policy(ctx, key)
+}
+
+// Policy implements ledger.Ledger.
+func (l *Ledger) Policy(ctx context.Context, key ledger.ID) (answer ledger.StoredPolicy, err error) {
+	err = l.ask(ctx, "Policy", []any{&answer}, key)
+	return answer, err
+}
+
+func (m methods) DeployedPolicy(ctx context.Context, key ledger.ID, lsn uint64) (ledger.StoredPolicy, error) {
+	return m.l.DeployedPolicy(ctx, key, lsn)
+}
+
+// DeployedPolicy implements ledger.Ledger.
+func (l *Ledger) DeployedPolicy(ctx context.Context, key ledger.ID, lsn uint64) (answer ledger.StoredPolicy, err error) {
+	err = l.ask(ctx, "DeployedPolicy", []any{&answer}, key, lsn)
+	return answer, err
+}
+
+func (m methods) Deployments(ctx context.Context, key ledger.ID) ([]ledger.DeploymentView, error) {
+	return m.l.Deployments(ctx, key)
+}
+
+// Deployments implements ledger.Ledger.
+func (l *Ledger) Deployments(ctx context.Context, key ledger.ID) (answer []ledger.DeploymentView, err error) {
+	err = l.ask(ctx, "Deployments", []any{&answer}, key)
+	return answer, err
+}
+
+func (m methods) ResolveHold(ctx context.Context, r ledger.Resolution) (ledger.Hold, error) {
+	return m.l.ResolveHold(ctx, r)
+}
+
+// ResolveHold implements ledger.Ledger.
+func (l *Ledger) ResolveHold(ctx context.Context, r ledger.Resolution) (answer ledger.Hold, err error) {
+	err = l.ask(ctx, "ResolveHold", []any{&answer}, r)
+	return answer, err
+}
+
+func (m methods) Hold(ctx context.Context, key ledger.ID, id ledger.ID, at int64) (ledger.Hold, error) {
+	return m.l.Hold(ctx, key, id, at)
+}
+
+// Hold implements ledger.Ledger.
+func (l *Ledger) Hold(ctx context.Context, key ledger.ID, id ledger.ID, at int64) (answer ledger.Hold, err error) {
+	err = l.ask(ctx, "Hold", []any{&answer}, key, id, at)
+	return answer, err
+}
+
+func (m methods) Holds(ctx context.Context, key ledger.ID, at int64) ([]ledger.Hold, error) {
+	return m.l.Holds(ctx, key, at)
+}
+
+// Holds implements ledger.Ledger.
+func (l *Ledger) Holds(ctx context.Context, key ledger.ID, at int64) (answer []ledger.Hold, err error) {
+	err = l.ask(ctx, "Holds", []any{&answer}, key, at)
+	return answer, err
+}
+
+func (m methods) Counter(ctx context.Context, key ledger.ID, counter ledger.Counter, at int64) (amount.Amount, error) {
+	return m.l.Counter(ctx, key, counter, at)
+}
+
+// Counter implements ledger.Ledger.
+func (l *Ledger) Counter(ctx context.Context, key ledger.ID, counter ledger.Counter, at int64) (answer amount.Amount, err error) {
+	err = l.ask(ctx, "Counter", []any{&answer}, key, counter, at)
+	return answer, err
+}
+
+func (m methods) Usage(ctx context.Context, key ledger.ID) ([]ledger.Usage, error) {
+	return m.l.Usage(ctx, key)
+}
+
+// Usage implements ledger.Ledger.
+func (l *Ledger) Usage(ctx context.Context, key ledger.ID) (answer []ledger.Usage, err error) {
+	err = l.ask(ctx, "Usage", []any{&answer}, key)
+	return answer, err
+}
+
+func (m methods) UseOnce(ctx context.Context, u *ledger.Use) error { return m.l.UseOnce(ctx, u) }
+
+// UseOnce implements ledger.Ledger.
+func (l *Ledger) UseOnce(ctx context.Context, u *ledger.Use) error {
+	return l.ask(ctx, "UseOnce", nil, u)
+}
+
+func (m methods) Halt(ctx context.Context, h *ledger.Halt) error { return m.l.Halt(ctx, h) }
+
+// Halt implements ledger.Ledger.
+func (l *Ledger) Halt(ctx context.Context, h *ledger.Halt) error {
+	return l.ask(ctx, "Halt", nil, h)
+}
+
+func (m methods) RotateOperator(ctx context.Context, r *ledger.Rotation) error {
+	return m.l.RotateOperator(ctx, r)
+}
+
+// RotateOperator implements ledger.Ledger.
+func (l *Ledger) RotateOperator(ctx context.Context, r *ledger.Rotation) error {
+	return l.ask(ctx, "RotateOperator", nil, r)
+}
+
+func (m methods) StateApprover(ctx context.Context, s *ledger.ApproverStatement, at int64) error {
+	return m.l.StateApprover(ctx, s, at)
+}
+
+// StateApprover implements ledger.Ledger.
+func (l *Ledger) StateApprover(ctx context.Context, s *ledger.ApproverStatement, at int64) error {
+	return l.ask(ctx, "StateApprover", nil, s, at)
+}
+
+func (m methods) CreateWebhook(ctx context.Context, w ledger.Webhook) error {
+	return m.l.CreateWebhook(ctx, w)
+}
+
+// CreateWebhook implements ledger.Ledger.
+func (l *Ledger) CreateWebhook(ctx context.Context, w ledger.Webhook) error {
+	return l.ask(ctx, "CreateWebhook", nil, w)
+}
+
+func (m methods) RemoveWebhook(ctx context.Context, c ledger.WebhookChange) error {
+	return m.l.RemoveWebhook(ctx, c)
+}
+
+// RemoveWebhook implements ledger.Ledger.
+func (l *Ledger) RemoveWebhook(ctx context.Context, c ledger.WebhookChange) error {
+	return l.ask(ctx, "RemoveWebhook", nil, c)
+}
+
+func (m methods) EnableWebhook(ctx context.Context, c ledger.WebhookChange) error {
+	return m.l.EnableWebhook(ctx, c)
+}
+
+// EnableWebhook implements ledger.Ledger.
+func (l *Ledger) EnableWebhook(ctx context.Context, c ledger.WebhookChange) error {
+	return l.ask(ctx, "EnableWebhook", nil, c)
+}
+
+func (m methods) Webhooks(ctx context.Context, key ledger.ID) ([]ledger.Webhook, error) {
+	return m.l.Webhooks(ctx, key)
+}
+
+// Webhooks implements ledger.Ledger.
+func (l *Ledger) Webhooks(ctx context.Context, key ledger.ID) (answer []ledger.Webhook, err error) {
+	err = l.ask(ctx, "Webhooks", []any{&answer}, key)
+	return answer, err
+}
+
+func (m methods) MeetTools(ctx context.Context, t *ledger.ToolList) error {
+	return m.l.MeetTools(ctx, t)
+}
+
+// MeetTools implements ledger.Ledger.
+func (l *Ledger) MeetTools(ctx context.Context, t *ledger.ToolList) error {
+	return l.ask(ctx, "MeetTools", nil, t)
+}
+
+func (m methods) AcceptTool(ctx context.Context, d *ledger.PinDecision) error {
+	return m.l.AcceptTool(ctx, d)
+}
+
+// AcceptTool implements ledger.Ledger.
+func (l *Ledger) AcceptTool(ctx context.Context, d *ledger.PinDecision) error {
+	return l.ask(ctx, "AcceptTool", nil, d)
+}
+
+func (m methods) ForgetTools(ctx context.Context, d *ledger.PinDecision) error {
+	return m.l.ForgetTools(ctx, d)
+}
+
+// ForgetTools implements ledger.Ledger.
+func (l *Ledger) ForgetTools(ctx context.Context, d *ledger.PinDecision) error {
+	return l.ask(ctx, "ForgetTools", nil, d)
+}
+
+func (m methods) Pins(ctx context.Context, key ledger.ID, server string) ([]ledger.Pin, error) {
+	return m.l.Pins(ctx, key, server)
+}
+
+// Pins implements ledger.Ledger.
+func (l *Ledger) Pins(ctx context.Context, key ledger.ID, server string) (answer []ledger.Pin, err error) {
+	err = l.ask(ctx, "Pins", []any{&answer}, key, server)
+	return answer, err
+}
+
+func (m methods) Pin(ctx context.Context, key ledger.ID, server string, tool string) (ledger.Pin, error) {
+	return m.l.Pin(ctx, key, server, tool)
+}
+
+// Pin implements ledger.Ledger.
+func (l *Ledger) Pin(ctx context.Context, key ledger.ID, server string, tool string) (answer ledger.Pin, err error) {
+	err = l.ask(ctx, "Pin", []any{&answer}, key, server, tool)
+	return answer, err
+}
+
+func (m methods) Events(ctx context.Context, query ledger.EventQuery) (ledger.EventPage, error) {
+	return m.l.Events(ctx, query)
+}
+
+// Events implements ledger.Ledger.
+func (l *Ledger) Events(ctx context.Context, query ledger.EventQuery) (answer ledger.EventPage, err error) {
+	err = l.ask(ctx, "Events", []any{&answer}, query)
+	return answer, err
+}
+
+func (m methods) Head(ctx context.Context) (ledger.Head, error) { return m.l.Head(ctx) }
+
+// Head implements ledger.Ledger.
+func (l *Ledger) Head(ctx context.Context) (answer ledger.Head, err error) {
+	err = l.ask(ctx, "Head", []any{&answer})
+	return answer, err
+}
