@@ -2,6 +2,9 @@ package pgledger
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
 	mathrand "math/rand/v2"
 	"strings"
 	"testing"
@@ -45,6 +48,35 @@ func toldEarly(t *testing.T, heeded bool) (early bool) {
 	}
 	must(t, l.Close())
 	return early
+}
+
+// TestWarningOfSlots cancels a statement that appends to two slots: with the warning it is unknown whether their groups are kept.
+func TestWarningOfSlots(t *testing.T) {
+	for _, heeded := range []bool{true, false} {
+		primary, standby := pgtest.StartPair(t)
+		db := connect(t, primary.URL())
+		_, err := db.copying.exec("INSERT INTO bailiff.slots (slot) VALUES (1)")
+		must(t, err)
+		db.writing.find.warnings = heeded
+		rng := mathrand.New(mathrand.NewPCG(1, 2)) //nolint:gosec // a test's
+		var all []addition
+		for slot := range 2 {
+			l, err := takeSlot(unclosed{db}, slot, instance{id: fmt.Sprint(slot), name: "a"}, newLife(hour), nil)
+			must(t, err)
+			defer l.Close()
+			data := sealed(rng, 1, 1)
+			all = append(all, addition{slot: slot, term: l.term, g: group{first: 1, last: 1, hash: sha256.Sum256(data), data: data}})
+		}
+		thaw := standby.Freeze()
+		told := make(chan error, 1)
+		go func() { _, err := db.adds(all); told <- err }()
+		cancelWaiting(t, same(t, primary.URL()))
+		err = <-told
+		thaw()
+		if errors.Is(err, errWarned) != heeded {
+			t.Errorf("warnings are heeded: %v; the statement says %v", heeded, err)
+		}
+	}
 }
 
 // cancelWaiting cancels the append, once it waits for the standby.
