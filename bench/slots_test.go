@@ -50,7 +50,7 @@ func prepareSlots(tb testing.TB, count, keys int) func() error {
 	if count == 1 {
 		l, err = store.Ledger(ledgercommit.Options{Random: rand.Reader}, again)
 	} else {
-		l, err = store.Share(slots.Options{Commit: ledgercommit.Options{Random: rand.Reader}, Again: again, Log: slog.New(slog.DiscardHandler)})
+		l, err = store.Share(slots.Options{Commit: ledgercommit.Options{Random: rand.Reader}, Log: slog.New(slog.DiscardHandler)})
 	}
 	if err != nil {
 		tb.Fatal(err)

@@ -21,15 +21,15 @@ func (l *Ledger) Follow(ctx context.Context, source Source, upto uint64) error {
 	l.following.Lock()
 	defer l.following.Unlock()
 	l.mu.Lock()
-	at := max(l.followed, l.state.Followed())
+	at, err := l.followed, l.refusal()
 	l.mu.Unlock()
-	if at >= upto {
-		return nil
+	if err != nil || at >= upto {
+		return err
 	}
 	var r state.Record
 	var last *ledger.Commitment
 	var problem error
-	err := source.Read(at+1, func(first uint64, b []byte) bool {
+	err = source.Read(at+1, func(first uint64, b []byte) bool {
 		var s sealed
 		if s, problem = parse(b); problem != nil {
 			problem = fmt.Errorf("%w: group %d of the log that is followed: %w", ledger.ErrCorrupt, first, problem)

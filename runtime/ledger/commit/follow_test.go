@@ -84,3 +84,40 @@ type unread struct{}
 func (unread) Read(uint64, func(uint64, []byte) bool) error {
 	return errors.New("planted: it is not there")
 }
+
+// A broken log keeps nothing any more.
+type broken struct {
+	*memory.Log
+	down bool
+}
+
+func (b *broken) Append(first uint64, group []byte) error {
+	if b.down {
+		return errors.New("planted: the disk is gone")
+	}
+	return b.Log.Append(first, group)
+}
+
+// TestFollowUnkept: a record that was copied, and is not kept, is not taken for copied by a second attempt.
+func TestFollowUnkept(t *testing.T) {
+	source := memory.NewLog()
+	first, err := commit.Open(source, commit.Options{Random: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	if err := first.Halt(t.Context(), &ledger.Halt{Stop: true, At: 5}); err != nil {
+		t.Fatal(err)
+	}
+	log := &broken{Log: memory.NewLog(), down: true}
+	l, err := commit.Open(log, commit.Options{Random: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for attempt := range 2 {
+		if err := l.Follow(t.Context(), source, 1); err == nil {
+			t.Errorf("attempt %d: a copy that is not kept", attempt)
+		}
+	}
+}

@@ -64,7 +64,7 @@ type Ledger struct {
 	healed chan struct{} // closed when the log is not opened again any more
 
 	following sync.Mutex // held by Follow
-	followed  uint64     // up to where Follow has read the other log, under mu
+	followed  uint64     // up to where Follow has copied the other log for certain, under mu
 
 	// rewriting is held while the snapshot or the beginning of the log is made anew.
 	rewriting sync.Mutex

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"bailiff/runtime/ledger"
@@ -35,8 +36,9 @@ type log struct {
 	term int64
 	at   group // the end of the log, without its data
 
-	ended chan struct{} // closed by Close
-	done  chan struct{} // closed when keep has returned
+	leaving atomic.Bool
+	ended   chan struct{} // closed by Close
+	done    chan struct{} // closed when keep has returned
 
 	failing  sync.Mutex
 	failure  error
@@ -68,7 +70,7 @@ func takeSlot(db database, slot int, me instance, f *life, stop <-chan struct{})
 	}
 	if err != nil {
 		db.release(me) //nolint:errcheck // its lease ends
-		f.shares.give()
+		f.shares.give(false)
 		return nil, err
 	}
 	l.at = at
@@ -155,7 +157,7 @@ func (l *log) claim(heard pulse, lease time.Duration, after []string) (err error
 		return nil
 	}
 	if l.term, err = l.db.claim(l.slot, l.me, lease, after, heard.term); l.term == 0 || err != nil {
-		l.shares.give()
+		l.shares.give(false)
 	}
 	return err
 }
@@ -413,12 +415,19 @@ func (l *log) Head() (first uint64, err error) {
 	return end.first, err
 }
 
+// leave says that the slot is handed over because the instance owns too many.
+func (l *log) leave() {
+	if l.leaving.CompareAndSwap(false, true) {
+		l.shares.goes()
+	}
+}
+
 // Close hands the slot over: another instance may claim it at once.
 func (l *log) Close() error {
 	close(l.ended)
 	<-l.done
 	err := l.db.release(l.me)
-	l.shares.give()
+	l.shares.give(l.leaving.Load())
 	l.db.close()
 	return err
 }

@@ -39,7 +39,8 @@ type gathered struct {
 }
 
 func gather(db manifold) *gathered {
-	return &gathered{db, newGathering(db.beats), newGathering(db.confirms), newGathering(db.adds)}
+	at := func(p presence) int { return p.slot }
+	return &gathered{db, newGathering(db.beats, at), newGathering(db.confirms, at), newGathering(db.adds, func(a addition) int { return a.slot })}
 }
 
 func (g *gathered) beat(slot int, me instance) (pulse, error) {
@@ -60,6 +61,7 @@ func (*gathered) close() {}
 // A gathering asks what several callers want to know in one go.
 type gathering[Q, A any] struct {
 	all  func([]Q) ([]A, error)
+	of   func(Q) int   // of the questions of one round no two have the same: answers are found by it
 	turn chan struct{} // has a value between two rounds
 
 	mu   sync.Mutex
@@ -69,26 +71,35 @@ type gathering[Q, A any] struct {
 // A round has the questions that are asked in one go.
 type round[Q, A any] struct {
 	questions []Q
+	of        map[int]bool
 	answers   []A
 	err       error
 	done      chan struct{} // closed with the answers
 }
 
-func newGathering[Q, A any](all func([]Q) ([]A, error)) *gathering[Q, A] {
-	g := &gathering[Q, A]{all: all, turn: make(chan struct{}, 1)}
+func newGathering[Q, A any](all func([]Q) ([]A, error), of func(Q) int) *gathering[Q, A] {
+	g := &gathering[Q, A]{all: all, of: of, turn: make(chan struct{}, 1)}
 	g.turn <- struct{}{}
 	return g
 }
 
 // ask returns the answer to one question. The first caller of a round asks for all of it, when the round before has ended.
 func (g *gathering[Q, A]) ask(question Q) (answer A, err error) {
+	of := g.of(question)
 	g.mu.Lock()
 	r := g.next
+	for r != nil && r.of[of] {
+		g.mu.Unlock()
+		<-r.done
+		g.mu.Lock()
+		r = g.next
+	}
 	first := r == nil
 	if first {
-		r = &round[Q, A]{done: make(chan struct{})}
+		r = &round[Q, A]{of: map[int]bool{}, done: make(chan struct{})}
 		g.next = r
 	}
+	r.of[of] = true
 	at := len(r.questions)
 	r.questions = append(r.questions, question)
 	g.mu.Unlock()

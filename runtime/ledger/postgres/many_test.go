@@ -20,7 +20,6 @@ import (
 	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
-	"bailiff/runtime/ledger/reopen"
 )
 
 // TestGathering: questions that come while a round is under way go together in the next one. Each caller gets the answer to its question, and an
@@ -39,7 +38,7 @@ func TestGathering(t *testing.T) {
 				answers[i] = fmt.Sprint(n)
 			}
 			return answers, nil
-		})
+		}, func(n int) int { return n })
 		var asking sync.WaitGroup
 		for n := range 20 {
 			asking.Go(func() {
@@ -57,6 +56,31 @@ func TestGathering(t *testing.T) {
 		asking.Wait()
 		if len(rounds) > 6 {
 			t.Errorf("%d rounds: %v", len(rounds), rounds)
+		}
+	})
+}
+
+// TestGatheringApart: two questions about the same slot go in two rounds, in their order, and others do not wait for that.
+func TestGatheringApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var rounds [][]int
+		g := newGathering(func(all []int) ([]int, error) {
+			rounds = append(rounds, slices.Clone(all))
+			time.Sleep(time.Second)
+			return all, nil
+		}, func(n int) int { return n % 10 })
+		var asking sync.WaitGroup
+		for i, n := range []int{0, 1, 11, 2, 21} {
+			asking.Go(func() {
+				time.Sleep(time.Duration(i) * 100 * time.Millisecond)
+				if answer, err := g.ask(n); answer != n || err != nil {
+					t.Errorf("%d: %d, %v", n, answer, err)
+				}
+			})
+		}
+		asking.Wait()
+		if got := fmt.Sprint(rounds); got != "[[0] [1 2] [11] [21]]" && got != "[[0] [1 2] [21] [11]]" {
+			t.Errorf("rounds: %s", got)
 		}
 	})
 }
@@ -249,7 +273,7 @@ func sharing(t *testing.T, url, name string, lease time.Duration) *shared {
 	for _, slot := range slots {
 		s.work.Go(func() {
 			for {
-				l, err := slot.Ledger(commit.Options{Random: s.store.options.Calls.Random}, reopen.Options{Random: s.store.options.Calls.Random})
+				l, _, err := slot.Open(commit.Options{Random: s.store.options.Calls.Random})
 				if errors.Is(err, ErrStopped) {
 					return
 				}
@@ -265,6 +289,7 @@ func sharing(t *testing.T, url, name string, lease time.Duration) *shared {
 				select {
 				case <-s.stop:
 				case <-slot.Leaves():
+					slot.Leaving()
 				}
 				must(t, l.Close())
 			}

@@ -26,7 +26,7 @@ var ErrUnsettled = errors.New("ledger: it is not known whether the database has 
 
 // Look calls use with the log as it is at one moment, which can't be changed by it, while an instance may decide, and drop old groups.
 func (s *Store) Look(use func(commit.Log) error) error {
-	if err := s.check(); err != nil {
+	if err := s.check(1); err != nil {
 		return err
 	}
 	now := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}

@@ -70,11 +70,11 @@ func NewStore(o Options) (*Store, error) {
 	return s, nil
 }
 
-// check returns why the database can't be used.
-func (s *Store) check() error {
+// check returns why the database can't be used for so many slots.
+func (s *Store) check(slots int) error {
 	made, err := s.db.made()
 	need := oneSlotLevel
-	if s.several != nil {
+	if slots > 1 {
 		need = tablesLevel
 	}
 	switch {
@@ -86,7 +86,7 @@ func (s *Store) check() error {
 		return fmt.Errorf("ledger: the tables are of the level %d, and this release needs %d; bring them up to it with: bailiff store init", made.level, need)
 	case made.writes > state.Latest():
 		return newer(made.writes)
-	case made.slots > 1 && s.several == nil:
+	case made.slots > 1 && slots == 1:
 		return fmt.Errorf("ledger: the store has %d slots, and this instance is made for one", made.slots)
 	case made.environment != s.options.Environment:
 		return fmt.Errorf("ledger: the database is of the environment %s, and SVC_ENV is %s; each environment needs a database of its own", made.environment, s.options.Environment)
@@ -183,7 +183,7 @@ func (s *Store) KeepPlace(name, place string) error {
 
 // ID returns the store's id, which was drawn when its tables were made.
 func (s *Store) ID() (string, error) {
-	if err := s.check(); err != nil {
+	if err := s.check(max(1, len(s.several))); err != nil {
 		return "", err
 	}
 	made, err := s.db.made()
@@ -205,18 +205,20 @@ func (s *Store) slots() ([]*Slot, error) {
 	if number > 1 {
 		number++ // the first has the service-wide records
 	}
+	if err := s.check(number); err != nil {
+		return nil, err
+	}
 	all, shared := newShares(number), gather(newPostgres(s.find, s.options.Lease))
-	for n := range number {
+	several := make([]*Slot, number)
+	for n := range several {
 		slot := newSlot(s, n)
 		slot.shares, slot.shared = all, shared
 		slot.life.shares, slot.life.waits = all, func(string) { slot.standing.Store(int32(Waiting)) }
-		s.several = append(s.several, slot)
+		several[n] = slot
 	}
-	if err := s.check(); err != nil {
-		return nil, err
-	}
+	s.several = several
 	s.find.calls.Go(func() { all.follow(shared, s.options.Name, s.options.Lease, s.options.Stop) })
-	return s.several, nil
+	return several, nil
 }
 
 // Close gives up the connections that are no log's.

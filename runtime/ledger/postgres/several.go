@@ -63,14 +63,15 @@ func (s *session) maybeNumber(sql string, args ...any) (n int, ok bool, err erro
 
 // KeySlot implements slots.Store.
 func (s *Store) KeySlot(key ledger.ID) (slot int, ok bool, err error) {
-	slot, ok, err = s.db.asking.maybeNumber(sqlKey, key[:])
+	asking := s.db.writing // the store itself appends nothing
+	slot, ok, err = asking.maybeNumber(sqlKey, key[:])
 	if err != nil || ok {
 		return slot, ok, err
 	}
-	if _, err := s.db.asking.exec(sqlNothing); err != nil { // a primary that was replaced may not know it
+	if _, err := asking.exec(sqlNothing); err != nil { // a primary that was replaced may not know it
 		return 0, false, err
 	}
-	return s.db.asking.maybeNumber(sqlKey, key[:])
+	return asking.maybeNumber(sqlKey, key[:])
 }
 
 // EnterKey implements slots.Store.
@@ -144,7 +145,7 @@ func (s *Store) NoteFollowed(slot int, lsn uint64) error {
 
 // Behind implements slots.Store.
 func (s *Store) Behind(lsn uint64) (behind []int, err error) {
-	err = s.db.asking.do(func(ctx context.Context, c *pgx.Conn) error {
+	err = s.db.living.do(func(ctx context.Context, c *pgx.Conn) error { // the store itself says nothing
 		behind = nil
 		rows, err := c.Query(ctx, sqlBehind, int64(lsn)) //nolint:gosec // LSNs are counted up from 1
 		if err != nil {

@@ -16,7 +16,6 @@ import (
 	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
-	"bailiff/runtime/ledger/reopen"
 	"bailiff/runtime/ledger/slots"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
@@ -35,7 +34,7 @@ func share(t *testing.T, url, name string, remote func(owner string) *sharer) *s
 	s.store.options.Lease, s.store.options.Stop = time.Second, s.stop
 	random := s.store.options.Calls.Random
 	l, err := s.store.Share(slots.Options{
-		Commit: commit.Options{Random: random}, Again: reopen.Options{Random: random}, Log: slog.New(slog.DiscardHandler),
+		Commit: commit.Options{Random: random}, Log: slog.New(slog.DiscardHandler),
 		Remote: func(ctx context.Context, slot int, question []byte) ([]byte, error) {
 			if owner := s.store.OwnerOf(slot); owner != nil {
 				if there := remote(owner.Name); there != nil {

@@ -14,8 +14,9 @@ type shares struct {
 	slots int // of the store
 	live  int // instances that were heard, this one included; 0 until that is known, and nothing is claimed
 	owned int
+	going int // slots that are being handed over
 
-	leave chan struct{} // has a value while the instance owns a slot too many
+	leave chan struct{} // has a value while a slot is to be handed over, and none was chosen
 }
 
 func newShares(slots int) *shares {
@@ -54,22 +55,36 @@ func (s *shares) take() bool {
 	return true
 }
 
-func (s *shares) give() {
+// give takes back a slot that was counted, which goes has said of that it is being handed over, or not.
+func (s *shares) give(going bool) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.owned--
+	if s.owned--; going {
+		s.going--
+	}
 	s.judge()
 }
 
-// judge asks for a slot to be handed over, or does not any more.
+// goes says that a slot is being handed over.
+func (s *shares) goes() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.going++
+	s.judge()
+}
+
+// judge asks for a slot to be handed over where those that are handed over already are too few, or does not any more.
 func (s *shares) judge() {
-	if s.owned > s.most() {
+	if s.owned-s.going > s.most() {
 		select {
 		case s.leave <- struct{}{}:
-		default: // it is asked already
+		default: // one is asked for
 		}
 		return
 	}

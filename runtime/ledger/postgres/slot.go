@@ -40,9 +40,6 @@ func newSlot(s *Store, number int) *Slot {
 // says how the log is opened again when it has failed; a ledger after which another one has decided does not open it again, and again
 // is told of it as stuck. Of the options of commit.Ledger, SnapshotEvery is set here where it is 0.
 func (s *Slot) Ledger(options commit.Options, again reopen.Options) (*commit.Ledger, error) {
-	if s.shared != nil {
-		s.life.forgets() // each ledger of a slot begins with what its log says
-	}
 	if options.SnapshotEvery == 0 {
 		options.SnapshotEvery = snapshotEvery
 	}
@@ -67,11 +64,29 @@ func (s *Slot) Ledger(options commit.Options, again reopen.Options) (*commit.Led
 	return l, nil
 }
 
+// Open implements slots.Slot. Each ledger of a slot begins with what its log says: it is not opened again in place.
+func (s *Slot) Open(options commit.Options) (l *commit.Ledger, failed <-chan struct{}, err error) {
+	s.life.forgets()
+	if options.SnapshotEvery == 0 {
+		options.SnapshotEvery = snapshotEvery
+	}
+	log, err := s.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	if l, err = commit.Open(log, options); err != nil {
+		return nil, nil, errors.Join(err, log.Close())
+	}
+	return l, log.failed, nil
+}
+
 // open waits until no other instance owns the log, and takes it. Its Close hands it over at once.
 func (s *Slot) open() (*kept, error) {
 	store := s.store
-	store.db.asking.close() // it may be to a primary that hangs
-	if err := store.check(); err != nil {
+	if s.shared == nil {
+		store.db.asking.close() // it may be to a primary that hangs
+	}
+	if err := store.check(max(1, len(store.several))); err != nil {
 		return nil, err
 	}
 	if err := store.may(); err != nil {
@@ -112,8 +127,11 @@ func (s *Slot) connections() (*postgres, database) {
 // Number returns the slot's number, from 0.
 func (s *Slot) Number() int { return s.number }
 
-// Leaves gets a value when the instance is to hand one of its slots over, because it owns more than its share.
+// Leaves implements slots.Slot.
 func (s *Slot) Leaves() <-chan struct{} { return s.shares.leave }
+
+// Leaving implements slots.Slot.
+func (s *Slot) Leaving() { s.current.Load().leave() }
 
 // Standing returns what the instance does.
 func (s *Slot) Standing() Standing {

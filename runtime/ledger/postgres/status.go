@@ -64,7 +64,7 @@ func (s *Store) Init(o Setup) (fresh bool, err error) {
 	case before.level > tablesLevel:
 		return false, fmt.Errorf("ledger: the tables are of the level %d, and this release makes %d; they are newer, and stay", before.level, tablesLevel)
 	case before.level != 0 && before.environment != s.options.Environment:
-		return false, s.check()
+		return false, s.check(1)
 	case before.level != 0 && o.Slots != 0 && o.Slots != before.slots:
 		return false, fmt.Errorf("ledger: the store has %d slots, and their number can't be changed; make another store with %d, in another database", before.slots, o.Slots)
 	}
@@ -148,7 +148,7 @@ func (s *Store) Status() (status Status, err error) {
 	case err != nil:
 		return status, fmt.Errorf("ledger: asking the database: %w", err)
 	case made.level < oneSlotLevel || made.environment != s.options.Environment:
-		return status, s.check()
+		return status, s.check(1)
 	}
 	status.Moved, status.Writes = made.moved, made.writes
 	err = s.db.query(func(ctx context.Context, c *pgx.Conn) error {

@@ -288,6 +288,7 @@ func (h *host) decides(l *log, stop, leaves <-chan struct{}) (ends bool) {
 		case <-stop:
 			return false
 		case <-leaves:
+			l.leave()
 			return false
 		case <-time.After(time.Duration(h.random.Int64N(int64(h.pace)))):
 		}

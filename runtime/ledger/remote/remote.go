@@ -46,8 +46,18 @@ var faults = []error{
 	ledger.ErrHalted, ledger.ErrApprover, ledger.ErrApproved, ledger.ErrDefinition, ledger.ErrDropped,
 }
 
-// A fault is an error on its way.
+// reads are the methods that change nothing.
+var reads = map[string]bool{
+	"Counter": true, "DeployedPolicy": true, "Deployments": true, "Events": true, "Head": true, "Hold": true, "Holds": true, "Keys": true, "LookupKey": true,
+	"LookupKeyID": true, "Peek": true, "Pin": true, "Pins": true, "Policy": true, "Replay": true, "Usage": true, "Webhooks": true,
+}
+
+// errUnread says that an answer can't be read.
+var errUnread = errors.New("the answer of another instance can't be read")
+
+// A fault is an error on its way, or says that there is none.
 type fault struct {
+	Done    bool // there is none
 	Text    string
 	Is      []int // of faults
 	Serial  *ledger.SerialError
@@ -96,18 +106,25 @@ func (f *fault) Unwrap() (all []error) {
 // Answer answers a question with a ledger that this process owns.
 func Answer(ctx context.Context, l Owned, question []byte) (answer []byte) {
 	mark := l.Mark()
-	results, err := carryOut(ctx, l, question)
-	if err == nil {
-		err = l.Confirm(mark)
+	name, results, err := carryOut(ctx, l, question)
+	if !errors.Is(err, ledger.ErrUnknown) && !errors.Is(err, ledger.ErrUnavailable) { // a refusal rests on the log, too
+		if lost := l.Confirm(mark); lost != nil && err == nil && !reads[name] {
+			err = fmt.Errorf("%w: it was recorded, and the log may be another instance's since: %v", ledger.ErrUnknown, lost) //nolint:errorlint // it is not that nothing was recorded
+		} else if lost != nil {
+			err = lost
+		}
 	}
 	var b bytes.Buffer
 	to := cbor.NewEncoder(&b)
 	f := newFault(err)
 	if f == nil {
-		f = &fault{}
+		f = &fault{Done: true}
 	}
 	if err := to.Encode(f); err != nil {
 		return nil // an empty answer can't be read
+	}
+	if err != nil {
+		results = nil
 	}
 	for _, result := range results {
 		if err := to.Encode(result.Interface()); err != nil {
@@ -118,31 +135,27 @@ func Answer(ctx context.Context, l Owned, question []byte) (answer []byte) {
 }
 
 // carryOut calls the method of a question.
-func carryOut(ctx context.Context, l ledger.Ledger, question []byte) (results []reflect.Value, err error) {
+func carryOut(ctx context.Context, l ledger.Ledger, question []byte) (name string, results []reflect.Value, err error) {
 	from := reading.NewDecoder(bytes.NewReader(question))
-	var name string
 	if from.Decode(&name) != nil {
-		return nil, errDamaged
+		return "", nil, errDamaged
 	}
 	method := reflect.ValueOf(methods{l}).MethodByName(name)
 	if !method.IsValid() {
-		return nil, fmt.Errorf("%w: %.32q is no question", errDamaged, name)
+		return name, nil, fmt.Errorf("%w: %.32q is no question", errDamaged, name)
 	}
 	arguments := []reflect.Value{reflect.ValueOf(ctx)}
 	for i := 1; i < method.Type().NumIn(); i++ {
 		argument := reflect.New(method.Type().In(i))
-		if from.Decode(argument.Interface()) != nil {
-			return nil, errDamaged
+		if from.Decode(argument.Interface()) != nil || argument.Elem().Kind() == reflect.Pointer && argument.Elem().IsNil() {
+			return name, nil, errDamaged
 		}
 		arguments = append(arguments, argument.Elem())
 	}
 	results = method.Call(arguments)
 	last := len(results) - 1
 	err, _ = results[last].Interface().(error)
-	if err != nil {
-		return nil, err
-	}
-	return results[:last], nil
+	return name, results[:last], err
 }
 
 // A Ledger is a ledger of another process, as far as it is asked from here.
@@ -162,24 +175,28 @@ func (l *Ledger) ask(ctx context.Context, method string, results []any, argument
 	if err != nil {
 		return fmt.Errorf("%w: %w", ledger.ErrInvalid, err)
 	}
+	doubt := ledger.ErrUnknown
+	if reads[method] {
+		doubt = ledger.ErrUnavailable
+	}
 	answer, err := l.call(ctx, b.Bytes())
 	switch {
-	case errors.Is(err, ledger.ErrUnavailable):
+	case errors.Is(err, ledger.ErrUnavailable) && !errors.Is(err, ledger.ErrUnknown):
 		return err
 	case err != nil:
-		return fmt.Errorf("%w: %w", ledger.ErrUnknown, err)
+		return fmt.Errorf("%w: %v", doubt, err) //nolint:errorlint // the doubt alone counts
 	}
 	from := reading.NewDecoder(bytes.NewReader(answer))
 	var f fault
-	if err := from.Decode(&f); err != nil {
-		return fmt.Errorf("%w: %w", ledger.ErrUnknown, errDamaged)
+	if err := from.Decode(&f); err != nil || !f.Done && f.Text == "" {
+		return fmt.Errorf("%w: %w", doubt, errUnread)
 	}
-	if f.Text != "" {
+	if !f.Done {
 		return &f
 	}
 	for _, result := range results {
 		if err := from.Decode(result); err != nil {
-			return fmt.Errorf("%w: %w", ledger.ErrUnknown, errDamaged)
+			return fmt.Errorf("%w: %w", doubt, errUnread)
 		}
 	}
 	return nil

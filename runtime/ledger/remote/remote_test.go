@@ -133,6 +133,11 @@ func TestMethods(t *testing.T) {
 		}
 	}
 	a := open(t, memory.NewLog())
+	for name, arguments := range map[string][]any{"Submit": {(*ledger.Plan)(nil)}, "Deploy": {nil}, "UseOnce": {3}, "Policy": {}} {
+		if err := a.ask(t.Context(), name, nil, arguments...); !errors.Is(err, ledger.ErrUnavailable) {
+			t.Errorf("%s with %v: %v", name, arguments, err)
+		}
+	}
 	for _, name := range []string{"Close", "Retain", "", "l"} {
 		if err := a.ask(t.Context(), name, nil); !errors.Is(err, ledger.ErrUnavailable) {
 			t.Errorf("%q: %v", name, err)
@@ -164,7 +169,8 @@ func TestFaults(t *testing.T) {
 			answer := Answer(ctx, a.confirms, q)
 			return answer[:len(answer)/2], nil
 		},
-		"nothing": func(context.Context, []byte) ([]byte, error) { return nil, nil },
+		"nothing":         func(context.Context, []byte) ([]byte, error) { return nil, nil },
+		"an empty answer": func(context.Context, []byte) ([]byte, error) { return []byte{0xa0}, nil },
 	} {
 		if _, err := New(call).RevokeKey(t.Context(), ledgertest.ID('k', 9), 1); !errors.Is(err, ledger.ErrUnknown) || errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("%s: %v", what, err)
@@ -180,6 +186,12 @@ func TestFaults(t *testing.T) {
 		t.Errorf("nothing was sent: %v", err)
 	}
 	a.confirms.lost = true
+	if _, err := a.RevokeKey(t.Context(), key.ID, 1); !errors.Is(err, ledger.ErrUnknown) || errors.Is(err, ledger.ErrUnavailable) {
+		t.Errorf("a change by a process that has lost its log: %v", err)
+	}
+	if _, err := a.RevokeKey(t.Context(), ledgertest.ID('k', 9), 1); !errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrNotFound) {
+		t.Errorf("a refusal by a process that has lost its log: %v", err)
+	}
 	if _, _, err := a.Ledger.LookupKey(t.Context(), key.Hash); !errors.Is(err, ledger.ErrUnavailable) || !strings.Contains(err.Error(), "another instance decides") {
 		t.Errorf("a process that has lost its log: %v", err)
 	}

@@ -32,16 +32,25 @@ func (l *Ledger) Deploy(ctx context.Context, d *ledger.Deployment) (ledger.Deplo
 func (l *Ledger) BindDefault(ctx context.Context, d *ledger.DefaultPolicy) (bound ledger.BoundDefault, err error) {
 	l.policy.Lock()
 	defer l.policy.Unlock()
+	before, some := l.policy.current, false
+	l.policy.current = d // of slots that come meanwhile
 	for _, s := range l.slots {
 		here := s.here.Load()
 		if here == nil || s.number == 0 && len(l.slots) > 1 {
 			continue
 		}
-		if bound, err = here.BindDefault(ctx, d); err != nil {
+		b, err := here.BindDefault(ctx, d)
+		switch {
+		case err == nil:
+			bound, some = b, true
+		case s.here.Load() != here || here.Health() != nil: // it has left, and gets the policy before it serves again
+		case some:
+			return ledger.BoundDefault{}, fmt.Errorf("%w: some slots have the policy already: %v", ledger.ErrUnknown, err) //nolint:errorlint // as it says
+		default:
+			l.policy.current = before
 			return ledger.BoundDefault{}, err
 		}
 	}
-	l.policy.current = d
 	select {
 	case <-l.policy.bound:
 	default:

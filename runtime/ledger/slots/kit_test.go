@@ -15,7 +15,6 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/memory"
-	"bailiff/runtime/ledger/reopen"
 )
 
 var errStopped = errors.New("asked to end")
@@ -77,7 +76,7 @@ func (w *world) start(t *testing.T, may ...int) *instance {
 	i := &instance{world: w, stop: make(chan struct{})}
 	o := Options{
 		Store: w, Stop: i.stop, Every: 20 * time.Millisecond, Patience: 2 * time.Second, GlobalPatience: time.Second, Log: slog.New(slog.DiscardHandler),
-		Commit: commit.Options{Random: rand.Reader}, Again: reopen.Options{Random: rand.Reader},
+		Commit: commit.Options{Random: rand.Reader},
 	}
 	if w.remote {
 		o.Remote = w.pass
@@ -153,24 +152,28 @@ func (i *instance) move(t *testing.T, number int, to *instance) {
 	to.has(t, number, true)
 }
 
-// Ledger implements Slot.
-func (s *held) Ledger(options commit.Options, _ reopen.Options) (*commit.Ledger, error) {
+// Open implements Slot.
+func (s *held) Open(options commit.Options) (l *commit.Ledger, failed <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for !s.wanted || s.owner[s.number] != nil {
 		select {
 		case <-s.stop:
-			return nil, errStopped
+			return nil, nil, errStopped
 		default:
 		}
 		s.changed.Wait()
 	}
 	s.owner[s.number] = s.instance
-	return commit.Open(&owned{s.logs[s.number], s}, options)
+	l, err = commit.Open(&owned{s.logs[s.number], s}, options)
+	return l, nil, err
 }
 
 // Leaves implements Slot.
 func (s *held) Leaves() <-chan struct{} { return s.leave }
+
+// Leaving implements Slot.
+func (*held) Leaving() {}
 
 // An owned is a log that somebody else can have when it is closed.
 type owned struct {

@@ -17,7 +17,6 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/remote"
-	"bailiff/runtime/ledger/reopen"
 	"bailiff/runtime/system"
 )
 
@@ -29,11 +28,13 @@ var errSeveral = fmt.Errorf("%w: the store has a log for each slot; ask one of t
 
 // A Slot opens the ledger of a slot of the store.
 type Slot interface {
-	// Ledger waits until the slot is this instance's, and opens its ledger, whose Close hands the slot over. It returns an error when the
+	// Open waits until the slot is this instance's, and opens its ledger, whose Close hands the slot over. failed is closed when its log has
+	// failed: it is not opened again in place, since records that were missed have to be copied first. It returns an error when the
 	// instance is asked to end.
-	Ledger(options commit.Options, again reopen.Options) (*commit.Ledger, error)
-	// Leaves gets a value when the instance owns more than its share.
+	Open(options commit.Options) (l *commit.Ledger, failed <-chan struct{}, err error)
+	// Leaves gets a value when the instance owns more than its share. Leaving says that this slot is handed over for that.
 	Leaves() <-chan struct{}
+	Leaving()
 }
 
 // A Store is what the slots of a store have in common.
@@ -62,7 +63,6 @@ type Options struct {
 	Slots  []Slot
 	Store  Store
 	Commit commit.Options // of the ledger of each slot
-	Again  reopen.Options // of the log of each slot; Stuck is set here
 	// Remote asks the instance that has a slot, whose Answer answers; nil where no other instance is asked.
 	Remote func(ctx context.Context, slot int, question []byte) (answer []byte, err error)
 	Log    *slog.Logger
@@ -199,18 +199,10 @@ func (s *slot) serve(l *commit.Ledger, noted uint64) {
 // keep opens the ledger of a slot when it is this instance's, and closes it when it is to be handed over, until the instance ends.
 func (l *Ledger) keep(s *slot, source Slot) {
 	for {
-		lost := make(chan error, 1)
-		again := l.options.Again
-		again.Stuck = func(err error) {
-			select {
-			case lost <- err:
-			default:
-			}
-		}
-		opened, err := source.Ledger(l.options.Commit, again)
+		opened, failed, err := source.Open(l.options.Commit)
 		if err == nil {
 			if err = l.prepare(s, opened); err == nil {
-				err = l.serves(s, source, opened, lost)
+				err = l.serves(s, source, opened, failed)
 			} else {
 				err = errors.Join(err, opened.Close())
 			}
@@ -266,7 +258,7 @@ func (l *Ledger) prepare(s *slot, opened *commit.Ledger) error {
 }
 
 // serves has requests ask a ledger until it is to be handed over, is lost, or the instance ends; then it closes it.
-func (l *Ledger) serves(s *slot, source Slot, opened *commit.Ledger, lost chan error) (err error) {
+func (l *Ledger) serves(s *slot, source Slot, opened *commit.Ledger, failed <-chan struct{}) (err error) {
 	left := make(chan struct{})
 	defer close(left)
 	l.options.Go(func() {
@@ -281,7 +273,9 @@ func (l *Ledger) serves(s *slot, source Slot, opened *commit.Ledger, lost chan e
 	})
 	select {
 	case <-source.Leaves():
-	case err = <-lost:
+		source.Leaving()
+	case <-failed:
+		err = opened.Health()
 	case <-l.options.Stop:
 	}
 	late := l.options.Timers.Alarm(l.options.Patience)
@@ -333,10 +327,10 @@ func (l *Ledger) copy(s *slot, upto uint64) error {
 	s.mu.Lock()
 	noted := s.noted
 	s.mu.Unlock()
-	if here == nil || upto <= noted {
+	if here == nil {
 		return nil
 	}
-	if err := here.Follow(context.Background(), l.options.Store, upto); err != nil {
+	if err := here.Follow(context.Background(), l.options.Store, upto); err != nil || upto <= noted {
 		return err
 	}
 	if err := l.options.Store.NoteFollowed(s.number, upto); err != nil {
@@ -369,7 +363,7 @@ func (l *Ledger) spread(ctx context.Context, first *commit.Ledger, record func(a
 	}
 	head, err := first.Head(ctx)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ledger.ErrUnknown, err)
+		return fmt.Errorf("%w: %v", ledger.ErrUnknown, err) //nolint:errorlint // it is recorded
 	}
 	late := l.options.Timers.Alarm(l.options.GlobalPatience)
 	defer late.Stop()
@@ -391,6 +385,6 @@ func (l *Ledger) spread(ctx context.Context, first *commit.Ledger, record func(a
 		case <-late.C:
 		}
 		again.Stop()
-		return errors.Join(fmt.Errorf("%w: it is recorded, and not in force in the slots %v yet", ledger.ErrUnknown, behind), err)
+		return fmt.Errorf("%w: it is recorded, and not in force in the slots %v yet: %v", ledger.ErrUnknown, behind, err) //nolint:errorlint // as above
 	}
 }
