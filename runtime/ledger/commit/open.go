@@ -130,7 +130,8 @@ func (l *Ledger) begin(p *past, snapshot uint64) {
 	log := l.current()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.past, l.next, l.followed = *p, p.head.LSN+1, p.state.Followed()
+	l.past, l.next = *p, p.head.LSN+1
+	l.followed = p.state.Followed()
 	l.noteHalt()
 	l.noteOperators()
 	l.groups, l.spare = []*group{newGroup(l.next, nil)}, nil

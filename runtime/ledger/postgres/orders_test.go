@@ -300,8 +300,8 @@ func (o *orders) explained() (wrong []object, err error) {
 	return wrong, err
 }
 
-// orderedWorld runs a world, and returns how many answers it had, and whether some order explains them.
-func orderedWorld(t *testing.T, from uint64, planted flaw) (answers map[string]int, wrong []object) {
+// orderedWorld runs a world, and returns how many answers it had, and those that no order explains; or open, where that takes too long to say.
+func orderedWorld(t *testing.T, from uint64, planted flaw) (answers map[string]int, wrong []object, open error) {
 	t.Helper()
 	var o *orders
 	synctest.Test(t, func(t *testing.T) {
@@ -310,11 +310,8 @@ func orderedWorld(t *testing.T, from uint64, planted flaw) (answers map[string]i
 			t.Errorf("world %d: %v", from, err)
 		}
 	})
-	wrong, err := o.explained()
-	if err != nil {
-		t.Errorf("world %d: %v", from, err)
-	}
-	return o.said, wrong
+	wrong, open = o.explained()
+	return o.said, wrong, open
 }
 
 // TestOrders has clients ask three instances with ledgers over one database, while statements are lost, late or doubled, and instances
@@ -322,16 +319,20 @@ func orderedWorld(t *testing.T, from uint64, planted flaw) (answers map[string]i
 // found.
 func TestOrders(t *testing.T) {
 	if *oneWorld != 0 {
-		if said, wrong := orderedWorld(t, *oneWorld, sound); len(wrong) > 0 {
-			t.Errorf("no order of the requests explains the answers of %v: %v", wrong, said)
+		if said, wrong, open := orderedWorld(t, *oneWorld, sound); len(wrong) > 0 || open != nil {
+			t.Errorf("no order of the requests explains the answers of %v: %v, %v", wrong, said, open)
 		}
 		return
 	}
-	worlds := *simulated
+	worlds, undecided := *simulated, 0
 	from, said := mathrand.New(mathrand.NewPCG(uint64(seed.Value(t)), 5)), map[string]int{} //nolint:gosec // a test's
 	for range worlds {
 		s := from.Uint64()
-		answers, wrong := orderedWorld(t, s, sound)
+		answers, wrong, open := orderedWorld(t, s, sound)
+		if open != nil { // many answers are missing there, and each request without one may have been done at any time
+			t.Logf("world %d: %v", s, open)
+			undecided++
+		}
 		for what, n := range answers {
 			said[what] += n
 		}
@@ -339,11 +340,14 @@ func TestOrders(t *testing.T) {
 			t.Errorf("world %d: no order of the requests explains the answers of %v; \nrun it again: make owners SEED=%[1]d", s, wrong)
 		}
 	}
-	t.Logf("%d worlds: %v", worlds, said)
+	t.Logf("%d worlds, of which %d are undecided: %v", worlds, undecided, said)
+	if undecided > 1+worlds/500 {
+		t.Errorf("%d of %d worlds have too many answers to order", undecided, worlds)
+	}
 	for planted, name := range map[flaw]string{premature: "answers before appends", unconfirmed: "unconfirmed answers"} {
 		found := 0
 		for n := 0; n < 500 && found == 0; n++ {
-			if _, wrong := orderedWorld(t, from.Uint64(), planted); len(wrong) > 0 {
+			if _, wrong, _ := orderedWorld(t, from.Uint64(), planted); len(wrong) > 0 {
 				found = n + 1
 			}
 		}
