@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -73,8 +74,11 @@ func prepareSlots(tb testing.TB, count, keys int) func() error {
 			tb.Fatal(err)
 		}
 		key.ID = ledger.ID(key.Hash[:16])
-		for err = slots.ErrElsewhere; err != nil; err = l.CreateKey(ctx, key) { // the instance takes its slots one after the other
+		for err = slots.ErrElsewhere; errors.Is(err, slots.ErrElsewhere); err = l.CreateKey(ctx, key) { // the instance takes its slots one after the other
 			time.Sleep(time.Millisecond)
+		}
+		if err != nil {
+			tb.Fatal(err)
 		}
 		ids[n] = key.ID
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bailiff/runtime/ledger"
+	"bailiff/vm/amount"
+	"bailiff/vm/errcode"
 )
 
 // Start is the time at which every test begins: a Wednesday, half past noon.
@@ -35,6 +37,18 @@ func NewKey(n uint64) ledger.Key {
 	binary.BigEndian.PutUint64(key.Hash[:], n)
 	return key
 }
+
+// Counted is a plan of a key, number n of its kind, that counts one out of a limit in the counter Counting.
+func Counted(key ledger.ID, n, limit uint64) *ledger.Plan {
+	return &ledger.Plan{
+		ID: ID('p', n), At: Start, Key: key, Epoch: 1, Pass: ledger.Ending{Decision: ledger.Allowed},
+		Reservations:  []ledger.Reservation{{Counter: Counting, Op: ledger.Count, Limit: amount.FromUint64(limit), Code: errcode.LoopLimitExceeded, Rule: "r"}},
+		TooManyGroups: errcode.AggregateLimit, Event: ledger.Event{Endpoint: "/v1/authorize", AgentID: "agent", Action: "bash"},
+	}
+}
+
+// Counting is the counter of Counted.
+var Counting = ledger.Counter{Limit: "n", Window: ledger.Day}
 
 // CompareEvents returns how the events of a key differ from those that are found by looking at the events of all keys,
 // from several places of the log on, in pages of several sizes.

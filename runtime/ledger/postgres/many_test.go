@@ -278,7 +278,7 @@ func sharing(t *testing.T, url, name string, lease time.Duration) *shared {
 					return
 				}
 				if err != nil {
-					t.Errorf("%s, slot %d: %v", name, slot.Number(), err)
+					t.Errorf("%s, slot %d: %v", name, slot.number, err)
 					return
 				}
 				key := ledgertest.NewKey(0)

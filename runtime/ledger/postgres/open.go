@@ -211,7 +211,10 @@ func (s *Store) slots() ([]*Slot, error) {
 	all, shared := newShares(number), gather(newPostgres(s.find, s.options.Lease))
 	several := make([]*Slot, number)
 	for n := range several {
-		slot := newSlot(s, n)
+		slot := s.Slot
+		if n > 0 {
+			slot = newSlot(s, n)
+		}
 		slot.shares, slot.shared = all, shared
 		slot.life.shares, slot.life.waits = all, func(string) { slot.standing.Store(int32(Waiting)) }
 		several[n] = slot

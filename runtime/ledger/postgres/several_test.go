@@ -17,8 +17,6 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/slots"
-	"bailiff/vm/amount"
-	"bailiff/vm/errcode"
 )
 
 // A sharer is an instance with a ledger over its share of the slots.
@@ -142,7 +140,7 @@ func (c *cluster) uses(at func([32]byte, func(*sharer) error) error, key ledger.
 	for {
 		var out ledger.Outcome
 		err := at(key.Hash, func(s *sharer) error {
-			ticket := s.Submit(counted(key.ID, ids.Add(1), limit))
+			ticket := s.Submit(ledgertest.Counted(key.ID, ids.Add(1), limit))
 			out = ticket.Outcome()
 			return ticket.Wait(c.t.Context())
 		})
@@ -216,17 +214,6 @@ func (c *cluster) frozenEverywhere() {
 				c.t.Errorf("the service is frozen: %t, and an instance says %+v", stop, frozen)
 			}
 		}
-	}
-}
-
-// counted is a plan of a key that counts one out of a limit.
-func counted(key ledger.ID, n, limit uint64) *ledger.Plan {
-	return &ledger.Plan{
-		ID: ledgertest.ID('p', n), At: ledgertest.Start, Key: key, Epoch: 1, Pass: ledger.Ending{Decision: ledger.Allowed},
-		Reservations: []ledger.Reservation{{
-			Counter: ledger.Counter{Limit: "n", Window: ledger.Day}, Op: ledger.Count, Limit: amount.FromUint64(limit), Code: errcode.LoopLimitExceeded, Rule: "r",
-		}},
-		TooManyGroups: errcode.AggregateLimit, Event: ledger.Event{Endpoint: "/v1/authorize", AgentID: "agent", Action: "bash"},
 	}
 }
 

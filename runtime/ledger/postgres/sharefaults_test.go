@@ -31,7 +31,7 @@ func (w *wired) set(fault netwire.Fault) {
 	}
 }
 
-// wireUp starts an instance over wires of its own.
+// wireUp starts an instance over wires of its own, until the test ends.
 func wireUp(t *testing.T, name string, servers ...*pgtest.Server) *wired {
 	t.Helper()
 	w, hosts := &wired{}, ""
@@ -43,6 +43,7 @@ func wireUp(t *testing.T, name string, servers ...*pgtest.Server) *wired {
 		hosts += "," + one.Address()
 	}
 	w.sharer = share(t, "postgres://postgres@"+hosts[1:]+"/postgres?sslmode=disable", name, func(string) *sharer { return nil })
+	t.Cleanup(func() { w.end(t) })
 	return w
 }
 
@@ -58,7 +59,7 @@ func (c *cluster) use(key *usedKey, ids *atomic.Uint64, limit uint64) {
 	for !key.over.Load() {
 		var out ledger.Outcome
 		err := c.at(key.Hash, func(s *sharer) error {
-			ticket := s.Submit(counted(key.ID, ids.Add(1), limit))
+			ticket := s.Submit(ledgertest.Counted(key.ID, ids.Add(1), limit))
 			out = ticket.Outcome()
 			ctx, cancel := context.WithTimeout(c.t.Context(), 5*time.Second)
 			defer cancel()
@@ -120,7 +121,8 @@ func TestShareFaults(t *testing.T) {
 	db := same(t, primary.URL())
 	owned(t, db, 2, 2, 2)
 	goesOn("the start")
-	for fault, what := range map[netwire.Fault]string{netwire.Holds: "wires that hold", netwire.Answers: "wires that lose answers", netwire.Cut: "wires that are cut"} {
+	for _, n := range rng.Perm(3) {
+		fault, what := netwire.Holds+netwire.Fault(n), []string{"wires that hold", "wires that lose answers", "wires that are cut"}[n]
 		w := all[rng.IntN(len(all))]
 		w.set(fault)
 		goesOn(what)
@@ -139,15 +141,12 @@ func TestShareFaults(t *testing.T) {
 	for n := range used {
 		must(t, c.counts(&used[n]))
 	}
-	for _, w := range all {
-		w.end(t)
-	}
 }
 
 // counts returns an error where the counter of a key differs from the answers that clients got.
 func (c *cluster) counts(key *usedKey) error {
 	return c.at(key.Hash, func(s *sharer) error {
-		got, err := s.Counter(c.t.Context(), key.ID, counted(key.ID, 0, 1).Reservations[0].Counter, ledgertest.Start)
+		got, err := s.Counter(c.t.Context(), key.ID, ledgertest.Counting, ledgertest.Start)
 		least, most := key.allowed.Load(), key.allowed.Load()+key.unknown.Load()
 		if err == nil && (got.Cmp(amount.FromUint64(least)) < 0 || got.Cmp(amount.FromUint64(most)) > 0) {
 			err = fmt.Errorf("key %s: the counter is at %s, %d were acknowledged, and of %d that is unknown", key.ID, got, least, most-least)

@@ -8,8 +8,6 @@ import (
 // shares say how many slots an instance owns: no more than its share of them among the instances that are heard, so that each has something
 // to do, and that no more slots move than have to when one comes or goes.
 type shares struct {
-	calls calls
-
 	mu    sync.Mutex
 	slots int // of the store
 	live  int // instances that were heard, this one included; 0 until that is known, and nothing is claimed
@@ -20,7 +18,7 @@ type shares struct {
 }
 
 func newShares(slots int) *shares {
-	return &shares{calls: machine, slots: slots, leave: make(chan struct{}, 1)}
+	return &shares{slots: slots, leave: make(chan struct{}, 1)}
 }
 
 // most is how many slots the instance may own.
@@ -108,7 +106,7 @@ func (s *shares) follow(db manifold, name string, lease time.Duration, stop <-ch
 		if n, err := db.live(name, lease); err == nil {
 			s.heard(n)
 		}
-		pause := s.calls.timers.Alarm(lease / beatsPerLease)
+		pause := machine.timers.Alarm(lease / beatsPerLease)
 		select {
 		case <-stop:
 			pause.Stop()

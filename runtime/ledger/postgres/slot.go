@@ -40,9 +40,6 @@ func newSlot(s *Store, number int) *Slot {
 // says how the log is opened again when it has failed; a ledger after which another one has decided does not open it again, and again
 // is told of it as stuck. Of the options of commit.Ledger, SnapshotEvery is set here where it is 0.
 func (s *Slot) Ledger(options commit.Options, again reopen.Options) (*commit.Ledger, error) {
-	if options.SnapshotEvery == 0 {
-		options.SnapshotEvery = snapshotEvery
-	}
 	again.Most = min(again.Most, s.life.lease/2)
 	if again.Most == 0 {
 		again.Most = s.life.lease / 2
@@ -57,6 +54,17 @@ func (s *Slot) Ledger(options commit.Options, again reopen.Options) (*commit.Led
 	if err != nil {
 		return nil, err
 	}
+	return openOver(log, options)
+}
+
+// openOver opens the ledger over a log, or closes the log.
+func openOver[L interface {
+	commit.Log
+	io.Closer
+}](log L, options commit.Options) (*commit.Ledger, error) {
+	if options.SnapshotEvery == 0 {
+		options.SnapshotEvery = snapshotEvery
+	}
 	l, err := commit.Open(log, options)
 	if err != nil {
 		return nil, errors.Join(err, log.Close())
@@ -67,17 +75,12 @@ func (s *Slot) Ledger(options commit.Options, again reopen.Options) (*commit.Led
 // Open implements slots.Slot. Each ledger of a slot begins with what its log says: it is not opened again in place.
 func (s *Slot) Open(options commit.Options) (l *commit.Ledger, failed <-chan struct{}, err error) {
 	s.life.forgets()
-	if options.SnapshotEvery == 0 {
-		options.SnapshotEvery = snapshotEvery
-	}
 	log, err := s.open()
 	if err != nil {
 		return nil, nil, err
 	}
-	if l, err = commit.Open(log, options); err != nil {
-		return nil, nil, errors.Join(err, log.Close())
-	}
-	return l, log.failed, nil
+	l, err = openOver(log, options)
+	return l, log.failed, err
 }
 
 // open waits until no other instance owns the log, and takes it. Its Close hands it over at once.
@@ -118,14 +121,11 @@ func (s *Slot) open() (*kept, error) {
 // connections are those of a log that is to be opened, which go with it, or those of all slots, and how the log speaks over them.
 func (s *Slot) connections() (*postgres, database) {
 	if s.shared != nil {
-		return s.shared.manifold.(*postgres), s.shared //nolint:forcetypeassert // that is what Slots makes it of
+		return s.shared.manifold.(*postgres), s.shared //nolint:forcetypeassert // that is what slots makes it of
 	}
 	db := newPostgres(s.store.find, s.store.options.Lease)
 	return db, db
 }
-
-// Number returns the slot's number, from 0.
-func (s *Slot) Number() int { return s.number }
 
 // Leaves implements slots.Slot.
 func (s *Slot) Leaves() <-chan struct{} { return s.shares.leave }

@@ -7,11 +7,12 @@ import (
 	"bailiff/vm/amount"
 )
 
-// methods are what a process answers. Each method of Ledger asks the one of its name, whose last result is an error.
-type methods struct{ l ledger.Ledger }
+// methods are those that a process answers: of a ledger, but for those whose last result is no error there. Each method of Ledger asks the
+// one of its name.
+type methods struct{ ledger.Ledger }
 
 func (m methods) Submit(ctx context.Context, p *ledger.Plan) (ledger.Outcome, error) {
-	ticket := m.l.Submit(p)
+	ticket := m.Ledger.Submit(p)
 	return ticket.Outcome(), ticket.Wait(ctx)
 }
 
@@ -25,7 +26,7 @@ func (l *Ledger) Submit(p *ledger.Plan) ledger.Ticket {
 }
 
 func (m methods) Peek(_ context.Context, p *ledger.Plan) (ledger.Outcome, error) {
-	return m.l.Peek(p), nil
+	return m.Ledger.Peek(p), nil
 }
 
 // Peek implements ledger.Ledger.
@@ -50,7 +51,7 @@ func foundKey(key *ledger.Key, ok bool) (f found, err error) {
 }
 
 func (m methods) LookupKey(_ context.Context, hash [32]byte) (found, error) {
-	return foundKey(m.l.LookupKey(hash))
+	return foundKey(m.Ledger.LookupKey(hash))
 }
 
 // LookupKey returns the key whose secret has a hash, or why that is not known.
@@ -61,7 +62,7 @@ func (l *Ledger) LookupKey(ctx context.Context, hash [32]byte) (key *ledger.Key,
 }
 
 func (m methods) LookupKeyID(_ context.Context, id ledger.ID) (found, error) {
-	return foundKey(m.l.LookupKeyID(id))
+	return foundKey(m.Ledger.LookupKeyID(id))
 }
 
 // LookupKeyID returns the key of an id, or why that is not known.
@@ -72,7 +73,7 @@ func (l *Ledger) LookupKeyID(ctx context.Context, id ledger.ID) (key *ledger.Key
 }
 
 func (m methods) Replay(ctx context.Context, key ledger.ID, lsn uint64) (ledger.ReplayedDecision, error) {
-	return m.l.Replay(ctx, key, lsn)
+	return m.Ledger.Replay(ctx, key, lsn)
 }
 
 // Replay implements ledger.Ledger.
@@ -81,15 +82,11 @@ func (l *Ledger) Replay(ctx context.Context, key ledger.ID, lsn uint64) (answer 
 	return answer, err
 }
 
-func (m methods) Keys(ctx context.Context) ([]ledger.Key, error) { return m.l.Keys(ctx) }
-
 // Keys implements ledger.Ledger.
 func (l *Ledger) Keys(ctx context.Context) (answer []ledger.Key, err error) {
 	err = l.ask(ctx, "Keys", []any{&answer})
 	return answer, err
 }
-
-func (m methods) CreateKey(ctx context.Context, key ledger.Key) error { return m.l.CreateKey(ctx, key) }
 
 // CreateKey implements ledger.Ledger.
 func (l *Ledger) CreateKey(ctx context.Context, key ledger.Key) error {
@@ -97,7 +94,7 @@ func (l *Ledger) CreateKey(ctx context.Context, key ledger.Key) error {
 }
 
 func (m methods) RevokeKey(ctx context.Context, id ledger.ID, at int64) (ledger.Key, error) {
-	return m.l.RevokeKey(ctx, id, at)
+	return m.Ledger.RevokeKey(ctx, id, at)
 }
 
 // RevokeKey implements ledger.Ledger.
@@ -107,7 +104,7 @@ func (l *Ledger) RevokeKey(ctx context.Context, id ledger.ID, at int64) (answer 
 }
 
 func (m methods) ChangeKey(ctx context.Context, change ledger.KeyChange) (ledger.Key, error) {
-	return m.l.ChangeKey(ctx, change)
+	return m.Ledger.ChangeKey(ctx, change)
 }
 
 // ChangeKey implements ledger.Ledger.
@@ -117,7 +114,7 @@ func (l *Ledger) ChangeKey(ctx context.Context, change ledger.KeyChange) (answer
 }
 
 func (m methods) Deploy(ctx context.Context, d *ledger.Deployment) (ledger.Deployed, error) {
-	return m.l.Deploy(ctx, d)
+	return m.Ledger.Deploy(ctx, d)
 }
 
 // Deploy implements ledger.Ledger.
@@ -127,7 +124,7 @@ func (l *Ledger) Deploy(ctx context.Context, d *ledger.Deployment) (answer ledge
 }
 
 func (m methods) Policy(ctx context.Context, key ledger.ID) (ledger.StoredPolicy, error) {
-	return m.l.Policy(ctx, key)
+	return m.Ledger.Policy(ctx, key)
 }
 
 // Policy implements ledger.Ledger.
@@ -137,7 +134,7 @@ func (l *Ledger) Policy(ctx context.Context, key ledger.ID) (answer ledger.Store
 }
 
 func (m methods) DeployedPolicy(ctx context.Context, key ledger.ID, lsn uint64) (ledger.StoredPolicy, error) {
-	return m.l.DeployedPolicy(ctx, key, lsn)
+	return m.Ledger.DeployedPolicy(ctx, key, lsn)
 }
 
 // DeployedPolicy implements ledger.Ledger.
@@ -147,7 +144,7 @@ func (l *Ledger) DeployedPolicy(ctx context.Context, key ledger.ID, lsn uint64) 
 }
 
 func (m methods) Deployments(ctx context.Context, key ledger.ID) ([]ledger.DeploymentView, error) {
-	return m.l.Deployments(ctx, key)
+	return m.Ledger.Deployments(ctx, key)
 }
 
 // Deployments implements ledger.Ledger.
@@ -157,7 +154,7 @@ func (l *Ledger) Deployments(ctx context.Context, key ledger.ID) (answer []ledge
 }
 
 func (m methods) ResolveHold(ctx context.Context, r ledger.Resolution) (ledger.Hold, error) {
-	return m.l.ResolveHold(ctx, r)
+	return m.Ledger.ResolveHold(ctx, r)
 }
 
 // ResolveHold implements ledger.Ledger.
@@ -167,7 +164,7 @@ func (l *Ledger) ResolveHold(ctx context.Context, r ledger.Resolution) (answer l
 }
 
 func (m methods) Hold(ctx context.Context, key ledger.ID, id ledger.ID, at int64) (ledger.Hold, error) {
-	return m.l.Hold(ctx, key, id, at)
+	return m.Ledger.Hold(ctx, key, id, at)
 }
 
 // Hold implements ledger.Ledger.
@@ -177,7 +174,7 @@ func (l *Ledger) Hold(ctx context.Context, key ledger.ID, id ledger.ID, at int64
 }
 
 func (m methods) Holds(ctx context.Context, key ledger.ID, at int64) ([]ledger.Hold, error) {
-	return m.l.Holds(ctx, key, at)
+	return m.Ledger.Holds(ctx, key, at)
 }
 
 // Holds implements ledger.Ledger.
@@ -187,7 +184,7 @@ func (l *Ledger) Holds(ctx context.Context, key ledger.ID, at int64) (answer []l
 }
 
 func (m methods) Counter(ctx context.Context, key ledger.ID, counter ledger.Counter, at int64) (amount.Amount, error) {
-	return m.l.Counter(ctx, key, counter, at)
+	return m.Ledger.Counter(ctx, key, counter, at)
 }
 
 // Counter implements ledger.Ledger.
@@ -197,7 +194,7 @@ func (l *Ledger) Counter(ctx context.Context, key ledger.ID, counter ledger.Coun
 }
 
 func (m methods) Usage(ctx context.Context, key ledger.ID) ([]ledger.Usage, error) {
-	return m.l.Usage(ctx, key)
+	return m.Ledger.Usage(ctx, key)
 }
 
 // Usage implements ledger.Ledger.
@@ -206,14 +203,10 @@ func (l *Ledger) Usage(ctx context.Context, key ledger.ID) (answer []ledger.Usag
 	return answer, err
 }
 
-func (m methods) UseOnce(ctx context.Context, u *ledger.Use) error { return m.l.UseOnce(ctx, u) }
-
 // UseOnce implements ledger.Ledger.
 func (l *Ledger) UseOnce(ctx context.Context, u *ledger.Use) error {
 	return l.ask(ctx, "UseOnce", nil, u)
 }
-
-func (m methods) Halt(ctx context.Context, h *ledger.Halt) error { return m.l.Halt(ctx, h) }
 
 // Halt implements ledger.Ledger.
 func (l *Ledger) Halt(ctx context.Context, h *ledger.Halt) error {
@@ -221,7 +214,7 @@ func (l *Ledger) Halt(ctx context.Context, h *ledger.Halt) error {
 }
 
 func (m methods) RotateOperator(ctx context.Context, r *ledger.Rotation) error {
-	return m.l.RotateOperator(ctx, r)
+	return m.Ledger.RotateOperator(ctx, r)
 }
 
 // RotateOperator implements ledger.Ledger.
@@ -230,7 +223,7 @@ func (l *Ledger) RotateOperator(ctx context.Context, r *ledger.Rotation) error {
 }
 
 func (m methods) StateApprover(ctx context.Context, s *ledger.ApproverStatement, at int64) error {
-	return m.l.StateApprover(ctx, s, at)
+	return m.Ledger.StateApprover(ctx, s, at)
 }
 
 // StateApprover implements ledger.Ledger.
@@ -239,7 +232,7 @@ func (l *Ledger) StateApprover(ctx context.Context, s *ledger.ApproverStatement,
 }
 
 func (m methods) CreateWebhook(ctx context.Context, w ledger.Webhook) error {
-	return m.l.CreateWebhook(ctx, w)
+	return m.Ledger.CreateWebhook(ctx, w)
 }
 
 // CreateWebhook implements ledger.Ledger.
@@ -248,7 +241,7 @@ func (l *Ledger) CreateWebhook(ctx context.Context, w ledger.Webhook) error {
 }
 
 func (m methods) RemoveWebhook(ctx context.Context, c ledger.WebhookChange) error {
-	return m.l.RemoveWebhook(ctx, c)
+	return m.Ledger.RemoveWebhook(ctx, c)
 }
 
 // RemoveWebhook implements ledger.Ledger.
@@ -257,7 +250,7 @@ func (l *Ledger) RemoveWebhook(ctx context.Context, c ledger.WebhookChange) erro
 }
 
 func (m methods) EnableWebhook(ctx context.Context, c ledger.WebhookChange) error {
-	return m.l.EnableWebhook(ctx, c)
+	return m.Ledger.EnableWebhook(ctx, c)
 }
 
 // EnableWebhook implements ledger.Ledger.
@@ -266,7 +259,7 @@ func (l *Ledger) EnableWebhook(ctx context.Context, c ledger.WebhookChange) erro
 }
 
 func (m methods) Webhooks(ctx context.Context, key ledger.ID) ([]ledger.Webhook, error) {
-	return m.l.Webhooks(ctx, key)
+	return m.Ledger.Webhooks(ctx, key)
 }
 
 // Webhooks implements ledger.Ledger.
@@ -276,7 +269,7 @@ func (l *Ledger) Webhooks(ctx context.Context, key ledger.ID) (answer []ledger.W
 }
 
 func (m methods) MeetTools(ctx context.Context, t *ledger.ToolList) error {
-	return m.l.MeetTools(ctx, t)
+	return m.Ledger.MeetTools(ctx, t)
 }
 
 // MeetTools implements ledger.Ledger.
@@ -285,7 +278,7 @@ func (l *Ledger) MeetTools(ctx context.Context, t *ledger.ToolList) error {
 }
 
 func (m methods) AcceptTool(ctx context.Context, d *ledger.PinDecision) error {
-	return m.l.AcceptTool(ctx, d)
+	return m.Ledger.AcceptTool(ctx, d)
 }
 
 // AcceptTool implements ledger.Ledger.
@@ -294,7 +287,7 @@ func (l *Ledger) AcceptTool(ctx context.Context, d *ledger.PinDecision) error {
 }
 
 func (m methods) ForgetTools(ctx context.Context, d *ledger.PinDecision) error {
-	return m.l.ForgetTools(ctx, d)
+	return m.Ledger.ForgetTools(ctx, d)
 }
 
 // ForgetTools implements ledger.Ledger.
@@ -303,7 +296,7 @@ func (l *Ledger) ForgetTools(ctx context.Context, d *ledger.PinDecision) error {
 }
 
 func (m methods) Pins(ctx context.Context, key ledger.ID, server string) ([]ledger.Pin, error) {
-	return m.l.Pins(ctx, key, server)
+	return m.Ledger.Pins(ctx, key, server)
 }
 
 // Pins implements ledger.Ledger.
@@ -313,7 +306,7 @@ func (l *Ledger) Pins(ctx context.Context, key ledger.ID, server string) (answer
 }
 
 func (m methods) Pin(ctx context.Context, key ledger.ID, server string, tool string) (ledger.Pin, error) {
-	return m.l.Pin(ctx, key, server, tool)
+	return m.Ledger.Pin(ctx, key, server, tool)
 }
 
 // Pin implements ledger.Ledger.
@@ -323,19 +316,11 @@ func (l *Ledger) Pin(ctx context.Context, key ledger.ID, server string, tool str
 }
 
 func (m methods) Events(ctx context.Context, query ledger.EventQuery) (ledger.EventPage, error) {
-	return m.l.Events(ctx, query)
+	return m.Ledger.Events(ctx, query)
 }
 
 // Events implements ledger.Ledger.
 func (l *Ledger) Events(ctx context.Context, query ledger.EventQuery) (answer ledger.EventPage, err error) {
 	err = l.ask(ctx, "Events", []any{&answer}, query)
-	return answer, err
-}
-
-func (m methods) Head(ctx context.Context) (ledger.Head, error) { return m.l.Head(ctx) }
-
-// Head implements ledger.Ledger.
-func (l *Ledger) Head(ctx context.Context) (answer ledger.Head, err error) {
-	err = l.ask(ctx, "Head", []any{&answer})
 	return answer, err
 }

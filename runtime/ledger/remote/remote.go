@@ -26,7 +26,7 @@ type Owned interface {
 	commit.Confirmer
 }
 
-// errDamaged says that a question or an answer is not one.
+// errDamaged says that a question can't be read. Nothing was done.
 var errDamaged = fmt.Errorf("%w: a message between instances can't be read; they have to be of the same release, or of two that follow each other", ledger.ErrUnavailable)
 
 // reading reads messages, which may list all keys of a slot, and have texts that the ledger refuses.
@@ -48,7 +48,7 @@ var faults = []error{
 
 // reads are the methods that change nothing.
 var reads = map[string]bool{
-	"Counter": true, "DeployedPolicy": true, "Deployments": true, "Events": true, "Head": true, "Hold": true, "Holds": true, "Keys": true, "LookupKey": true,
+	"Counter": true, "DeployedPolicy": true, "Deployments": true, "Events": true, "Hold": true, "Holds": true, "Keys": true, "LookupKey": true,
 	"LookupKeyID": true, "Peek": true, "Pin": true, "Pins": true, "Policy": true, "Replay": true, "Usage": true, "Webhooks": true,
 }
 
@@ -141,7 +141,7 @@ func carryOut(ctx context.Context, l ledger.Ledger, question []byte) (name strin
 		return "", nil, errDamaged
 	}
 	method := reflect.ValueOf(methods{l}).MethodByName(name)
-	if !method.IsValid() {
+	if _, asked := reflect.TypeFor[*Ledger]().MethodByName(name); !asked || !method.IsValid() {
 		return name, nil, fmt.Errorf("%w: %.32q is no question", errDamaged, name)
 	}
 	arguments := []reflect.Value{reflect.ValueOf(ctx)}

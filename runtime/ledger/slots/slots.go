@@ -1,7 +1,7 @@
 // Package slots is a ledger over the slots of a store, which several instances share. A slot is a part of the API keys, with a log of its
-// own that one instance at a time owns. Calls about one key go to the ledger of its slot: here, or at the instance that has it. Where that can't
-// be asked they are refused with [ErrElsewhere]. Records that concern the whole service are written to the first slot's log, and copied into each of the others: they
-// are in force in all of them when the call that asked for one returns.
+// own that one instance at a time owns. Calls about one key go to the ledger of its slot: here, or at the instance that has it. Where that
+// can't be asked they are refused with [ErrElsewhere]. Records that concern the whole service are written to the first slot's log, and
+// copied into each of the others: they are in force in all of them when the call that asked for one returns.
 package slots
 
 import (
@@ -140,17 +140,15 @@ func Open(o Options) *Ledger {
 	return l
 }
 
-// slotOf returns the slot of the key whose secret has a SHA-256 hash, among so many of a store: 0 where there is one, and otherwise not the
-// first, which has the service-wide records.
-func slotOf(hash [32]byte, slots int) int {
-	if slots == 1 {
+// Of returns the slot of the key whose secret has a SHA-256 hash: 0 where there is one slot, and otherwise not the first, which has the
+// service-wide records.
+func (l *Ledger) Of(hash [32]byte) int {
+	keyed := uint64(len(l.slots) - 1)
+	if keyed == 0 {
 		return 0
 	}
-	return 1 + int(binary.BigEndian.Uint64(hash[:8])%uint64(slots-1)) //nolint:gosec // it is below the number of slots
+	return 1 + int(binary.BigEndian.Uint64(hash[:8])%keyed) //nolint:gosec // it is below the number of slots
 }
-
-// Of returns the slot of the key whose secret has a SHA-256 hash.
-func (l *Ledger) Of(hash [32]byte) int { return slotOf(hash, len(l.slots)) }
 
 // Enter lets a request in that is of a slot, and reports false where the slot is not here, its log has failed, or it is about to leave. The
 // slot is here until leave is called, unless that takes longer than Options.Patience or the instance is replaced.

@@ -17,7 +17,6 @@ import (
 	"bailiff/fuzz/ledgertest/suite"
 	"bailiff/runtime/ledger"
 	"bailiff/vm/amount"
-	"bailiff/vm/errcode"
 )
 
 // TestConformance runs the suite of every ledger over one slot, and over keys that are spread over several.
@@ -66,17 +65,6 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// plan is a plan of a key that counts one out of a limit.
-func plan(key ledger.ID, n, limit uint64) *ledger.Plan {
-	return &ledger.Plan{
-		ID: ledgertest.ID('p', n), At: ledgertest.Start, Key: key, Epoch: 1, Pass: ledger.Ending{Decision: ledger.Allowed},
-		Reservations: []ledger.Reservation{{
-			Counter: ledger.Counter{Limit: "n", Window: ledger.Day}, Op: ledger.Count, Limit: amount.FromUint64(limit), Code: errcode.LoopLimitExceeded, Rule: "r",
-		}},
-		TooManyGroups: errcode.AggregateLimit, Event: ledger.Event{Endpoint: "/v1/authorize", AgentID: "agent", Action: "bash"},
-	}
-}
-
 // two starts two instances over five slots, of which the first has the first three, and makes a key in each. They ask each other, or not.
 func two(t *testing.T, remote bool) (a, b *instance, keys []ledger.Key) {
 	t.Helper()
@@ -110,7 +98,7 @@ func TestElsewhere(t *testing.T) {
 	if known || knownByID {
 		t.Error("a key of a slot that is not here is found")
 	}
-	ticket := a.Submit(plan(there.ID, 1, 5))
+	ticket := a.Submit(ledgertest.Counted(there.ID, 1, 5))
 	for what, err := range map[string]error{
 		"a plan":       ticket.Wait(t.Context()),
 		"a revocation": func() error { _, err := a.RevokeKey(t.Context(), there.ID, 1); return err }(),
@@ -122,7 +110,7 @@ func TestElsewhere(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if out := a.Peek(plan(there.ID, 1, 5)); out.Result != ledger.Unknown {
+	if out := a.Peek(ledgertest.Counted(there.ID, 1, 5)); out.Result != ledger.Unknown {
 		t.Errorf("a look: %+v", out)
 	}
 	for _, i := range []*instance{a, b} {
@@ -130,7 +118,7 @@ func TestElsewhere(t *testing.T) {
 			t.Errorf("a key that does not exist: %v", err)
 		}
 	}
-	if used, err := b.Counter(t.Context(), there.ID, plan(there.ID, 1, 5).Reservations[0].Counter, ledgertest.Start); err != nil || used != amount.FromUint64(0) {
+	if used, err := b.Counter(t.Context(), there.ID, ledgertest.Counting, ledgertest.Start); err != nil || used != amount.FromUint64(0) {
 		t.Errorf("the counter stands at %s: %v", used, err)
 	}
 	other := ledgertest.NewKey(12)
@@ -152,7 +140,7 @@ func TestRemote(t *testing.T) {
 	counts := func(key ledger.ID, want uint64) {
 		t.Helper()
 		for _, i := range []*instance{a, b} {
-			got, err := i.Counter(t.Context(), key, plan(key, 1, 5).Reservations[0].Counter, ledgertest.Start)
+			got, err := i.Counter(t.Context(), key, ledgertest.Counting, ledgertest.Start)
 			if err != nil || got != amount.FromUint64(want) {
 				t.Errorf("the counter is at %s, not %d: %v", got, want, err)
 			}
@@ -160,7 +148,7 @@ func TestRemote(t *testing.T) {
 	}
 	for n, key := range keys {
 		for i, at := range []*instance{a, b, a} {
-			ticket := at.Submit(plan(key.ID, uint64(10*n+i), 2)) //nolint:gosec // small
+			ticket := at.Submit(ledgertest.Counted(key.ID, uint64(10*n+i), 2)) //nolint:gosec // small
 			must(t, ticket.Wait(t.Context()))
 			if want := map[bool]ledger.Result{true: ledger.Passed, false: ledger.Refused}[i < 2]; ticket.Outcome().Result != want {
 				t.Errorf("request %d of key %d: %+v", i, n, ticket.Outcome())
@@ -177,14 +165,14 @@ func TestRemote(t *testing.T) {
 	}
 	must(t, b.Halt(t.Context(), &ledger.Halt{Stop: true, At: ledgertest.Start, Reason: "why"}))
 	for _, key := range keys {
-		if out := a.Submit(plan(key.ID, 99, 9)).Outcome(); out.Result != ledger.Halted {
+		if out := a.Submit(ledgertest.Counted(key.ID, 99, 9)).Outcome(); out.Result != ledger.Halted {
 			t.Errorf("key %s of a service that the other instance has frozen: %+v", key.ID, out)
 		}
 	}
 	must(t, b.Halt(t.Context(), &ledger.Halt{At: ledgertest.Start}))
 	a.cut.Store(true)
 	before := a.asked.Load()
-	ticket := a.Submit(plan(keys[3].ID, 100, 9))
+	ticket := a.Submit(ledgertest.Counted(keys[3].ID, 100, 9))
 	if err := ticket.Wait(t.Context()); !errors.Is(err, ledger.ErrUnknown) || ticket.Outcome().Result != ledger.Unknown {
 		t.Errorf("an answer that was lost: %+v, %v", ticket.Outcome(), err)
 	}
@@ -194,7 +182,7 @@ func TestRemote(t *testing.T) {
 	a.cut.Store(false)
 	counts(keys[3].ID, 3)
 	must(t, b.Close())
-	if err := a.Submit(plan(keys[3].ID, 101, 9)).Wait(t.Context()); !errors.Is(err, ErrElsewhere) {
+	if err := a.Submit(ledgertest.Counted(keys[3].ID, 101, 9)).Wait(t.Context()); !errors.Is(err, ErrElsewhere) {
 		t.Errorf("a slot that no instance has: %v", err)
 	}
 }
@@ -226,7 +214,7 @@ func TestHandOver(t *testing.T) {
 						time.Sleep(100 * time.Microsecond)
 						continue
 					}
-					ticket := at.Submit(plan(key.ID, ids.Add(1), limit))
+					ticket := at.Submit(ledgertest.Counted(key.ID, ids.Add(1), limit))
 					err := ticket.Wait(t.Context())
 					leave()
 					switch {
@@ -282,7 +270,7 @@ func TestGlobal(t *testing.T) {
 				if a.Of(key.Hash) > 2 {
 					at = b
 				}
-				if out := at.Submit(plan(key.ID, 100+n, 9)).Outcome(); out.Result != ledger.Halted {
+				if out := at.Submit(ledgertest.Counted(key.ID, 100+n, 9)).Outcome(); out.Result != ledger.Halted {
 					return fmt.Errorf("key %s of a frozen service: %+v", key.ID, out)
 				}
 			}
@@ -408,7 +396,7 @@ func TestOutboxes(t *testing.T) {
 		must(t, a.CreateWebhook(t.Context(), ledger.Webhook{
 			ID: ledgertest.ID('w', uint64(n)), Key: key.ID, URL: "https://x.example", Topics: ledger.AllTopics, Secret: bytes.Repeat([]byte("s"), 32), Created: 1, //nolint:gosec // small
 		}))
-		must(t, a.Submit(plan(key.ID, uint64(n), 5)).Wait(t.Context())) //nolint:gosec // small
+		must(t, a.Submit(ledgertest.Counted(key.ID, uint64(n), 5)).Wait(t.Context())) //nolint:gosec // small
 	}
 	var due []ledger.Delivery
 	for deadline := time.Now().Add(10 * time.Second); len(due) < 2 && time.Now().Before(deadline); {
