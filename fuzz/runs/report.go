@@ -39,11 +39,14 @@ type kind struct {
 var kinds = map[string]kind{
 	"differential": {counts: map[string]*regexp.Regexp{"pairs": regexp.MustCompile(`: (\d+) pairs`)}},
 	"simulate":     {counts: map[string]*regexp.Regexp{"steps": regexp.MustCompile(`(\d+) steps in \d+ worlds`), "worlds": regexp.MustCompile(`steps in (\d+) worlds`)}},
-	"owners":       {counts: map[string]*regexp.Regexp{"worlds": regexp.MustCompile(`(\d+) simulated worlds`), "statements": regexp.MustCompile(`worlds, (\d+) statements`)}},
-	"crash":        {counts: map[string]*regexp.Regexp{"kills": regexp.MustCompile(`: (\d+) kills`)}},
-	"conform":      {counts: map[string]*regexp.Regexp{"cases": regexp.MustCompile(`(\d+) cases in `)}},
-	"fuzz":         {counts: map[string]*regexp.Regexp{"targets": regexp.MustCompile(`(?m)^fuzz: (\d+) targets$`)}},
-	"mutants":      {flags: "-v", each: map[string]*regexp.Regexp{"faults found": regexp.MustCompile(`(?m)^\s*--- PASS: Test\w+/`)}},
+	"owners": {counts: map[string]*regexp.Regexp{
+		"worlds": regexp.MustCompile(`(\d+) simulated worlds`), "statements": regexp.MustCompile(`worlds, (\d+) statements`),
+		"worlds of several slots": regexp.MustCompile(`(\d+) worlds of \d+ slots`),
+	}},
+	"crash":   {counts: map[string]*regexp.Regexp{"kills": regexp.MustCompile(`: (\d+) kills`)}},
+	"conform": {counts: map[string]*regexp.Regexp{"cases": regexp.MustCompile(`(\d+) cases in `)}},
+	"fuzz":    {counts: map[string]*regexp.Regexp{"targets": regexp.MustCompile(`(?m)^fuzz: (\d+) targets$`)}},
+	"mutants": {flags: "-v", each: map[string]*regexp.Regexp{"faults found": regexp.MustCompile(`(?m)^\s*--- PASS: Test\w+/`)}},
 }
 
 func kindNames() []string { return slices.Sorted(maps.Keys(kinds)) }

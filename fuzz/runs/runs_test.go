@@ -30,7 +30,7 @@ func TestTake(t *testing.T) {
 		failure      string
 	}{
 		{"simulate", "    seed: BAILIFF_SEED=-17\n    simulate_test.go:77: 81234 steps in 500 worlds, 2 goroutines left; reached: map[]\n", nil, "81234 steps, 500 worlds", ""},
-		{"owners", "    worlds_test.go:9: 200 simulated worlds, 5000 statements, 9 records\n", nil, "5000 statements, 200 worlds", ""},
+		{"owners", "    many_test.go:9: 40 worlds of 5 slots, 70 statements\n    worlds_test.go:9: 200 simulated worlds, 5000 statements, 9 records\n", nil, "5000 statements, 200 worlds, 40 worlds of several slots", ""},
 		{"crash", "    kill_test.go:460: 3 kills, 90 events\n", nil, "3 kills", ""},
 		{"differential", "    x_test.go:1: 100 of 900 pairs, 5 a second\n    x_test.go:2: 900 pairs: fine\n", nil, "900 pairs", ""},
 		{"conform", "101050 cases in 600.0 s (168 a second), 0 divergences; --seed 5\n", nil, "101050 cases", ""},

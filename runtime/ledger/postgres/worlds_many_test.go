@@ -127,7 +127,7 @@ func TestManySlots(t *testing.T) {
 			terms += s.term
 		}
 	}
-	t.Logf("%d simulated worlds, %d statements, %d records, %d terms of %d slots each", max(1, *simulated/5), statements, appends, terms, worldSlots)
+	t.Logf("%d worlds of %d slots, %d statements, %d records, %d terms", max(1, *simulated/5), worldSlots, statements, appends, terms)
 	for planted, name := range map[flaw]string{termless: "the fence does not look at the term", premature: "answers before appends", unconfirmed: "unconfirmed answers"} {
 		found := 0
 		for n := 0; n < 1000 && found == 0; n++ {
