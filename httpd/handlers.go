@@ -178,7 +178,7 @@ func (s *Server) limits(c *call) {
 const checkpointText = "text/plain; charset=utf-8"
 
 func (s *Server) checkpoint(c *call) {
-	note, fault := s.config.Authority.Checkpoint(context.Background())
+	note, fault := s.config.Authority.Checkpoint(context.Background(), c.key)
 	if fault != nil {
 		s.fail(c, fault)
 		return

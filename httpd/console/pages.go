@@ -344,7 +344,7 @@ func (c *Console) event(ctx context.Context, v *visit, parameter string) *Respon
 	if fault != nil {
 		return c.fail(v, fault)
 	}
-	chain, fault := c.Authority.Chain(ctx)
+	chain, fault := c.Authority.Chain(ctx, v.key)
 	if fault != nil {
 		return c.fail(v, fault)
 	}

@@ -132,8 +132,8 @@ func TestEvent(t *testing.T) {
 // TestCheckpoint: the signed checkpoint names the log's end, and verifies.
 func TestCheckpoint(t *testing.T) {
 	h := newTown(t)
-	h.register()
-	note, fault := h.Checkpoint(context.Background())
+	key := h.key(h.register())
+	note, fault := h.Checkpoint(context.Background(), key)
 	if fault != nil {
 		t.Fatal(fault)
 	}
@@ -143,7 +143,7 @@ func TestCheckpoint(t *testing.T) {
 		t.Errorf("%+v %v, not %+v", opened, err, head)
 	}
 	h.ledger.Fail(errors.New("the disk is gone"))
-	_, fault = h.Checkpoint(context.Background())
+	_, fault = h.Checkpoint(context.Background(), key)
 	want(t, fault, errcode.StoreUnavailable)
 }
 

@@ -228,7 +228,7 @@ func (a *Decider) findGroups(ctx context.Context, key *ledger.Key, program *vm.P
 	if len(found.names) == 0 {
 		return found, nil
 	}
-	head, err := a.Ledger.Head(ctx)
+	head, err := a.Ledger.LogOf(key.ID).Head(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +241,7 @@ func (a *Decider) findGroups(ctx context.Context, key *ledger.Key, program *vm.P
 	}
 	seen := map[ledger.Counter]bool{}
 	for more := true; more && query.After < head.LSN; {
-		page, err := a.Ledger.Events(ctx, query)
+		page, err := a.Ledger.LogOf(query.Key).Events(ctx, query)
 		if err != nil {
 			return nil, err
 		}
@@ -259,7 +259,7 @@ func (a *Decider) findGroups(ctx context.Context, key *ledger.Key, program *vm.P
 func (a *Decider) anyBefore(ctx context.Context, query ledger.EventQuery) (bool, error) {
 	end := query.After
 	query.After, query.Limit = 0, 1
-	page, err := a.Ledger.Events(ctx, query)
+	page, err := a.Ledger.LogOf(query.Key).Events(ctx, query)
 	if errors.Is(err, ledger.ErrInvalid) {
 		return true, nil
 	}

@@ -86,7 +86,7 @@ func (a *Reader) Events(ctx context.Context, key *ledger.Key, query Query) (*Pag
 		return nil, service.Retryable(errcode.RateLimited, "other pages of events are being read, and this one got no turn; ask for it again, and for one at a time", service.ComeAgain)
 	}
 	defer done()
-	view, err := eventsOf(ctx, a.Ledger, key.ID, query)
+	view, err := eventsOf(ctx, a.Ledger.LogOf(key.ID), key.ID, query)
 	switch {
 	case errors.Is(err, ledger.ErrInvalid):
 		return nil, service.Fail(errcode.ValidationSchema, err.Error())
@@ -106,7 +106,7 @@ func (a *Reader) EventsOf(ctx context.Context, keyID string, query Query) (*Page
 			return nil, err
 		}
 	}
-	return eventsOf(ctx, a.Ledger, key, query)
+	return eventsOf(ctx, a.Ledger.LogOf(key), key, query)
 }
 
 func eventsOf(ctx context.Context, l ledger.EventReader, key ledger.ID, query Query) (*Page, error) {
@@ -156,10 +156,10 @@ func Nanoseconds(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// Checkpoint returns how far the log has come, signed (C2SP tlog-checkpoint): with it a client can tell later whether the
+// Checkpoint returns how far a key's log has come, signed (C2SP tlog-checkpoint): with it a client can tell later whether the
 // log was changed or cut.
-func (a *Reader) Checkpoint(ctx context.Context) ([]byte, *service.Failure) {
-	head, err := a.Ledger.Head(ctx)
+func (a *Reader) Checkpoint(ctx context.Context, key *ledger.Key) ([]byte, *service.Failure) {
+	head, err := a.Ledger.LogOf(key.ID).Head(ctx)
 	if err != nil {
 		return nil, a.StoreFault("a checkpoint could not be made", err)
 	}

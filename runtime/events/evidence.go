@@ -30,7 +30,7 @@ func (a *Reader) Evidence(ctx context.Context, id, keyID string) (*evidence.Bund
 	if err != nil {
 		return nil, err
 	}
-	path, err := a.Ledger.Path(ctx, event.LSN, evidence.PathBytes)
+	path, err := a.Ledger.LogOf(event.Key).Path(ctx, event.LSN, evidence.PathBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (a *Reader) findEvent(ctx context.Context, id, keyID string) (*ledger.Logge
 // search returns the first event that a query asks for, nil where there is none. One that looks at a single record does not go on.
 func (a *Reader) search(ctx context.Context, query ledger.EventQuery) (*ledger.LoggedEvent, error) {
 	for {
-		page, err := a.Ledger.Events(ctx, query)
+		page, err := a.Ledger.LogOf(query.Key).Events(ctx, query)
 		switch {
 		case err != nil:
 			return nil, err

@@ -32,7 +32,7 @@ type LatestPage struct {
 // Latest returns the latest events of a key, and of no other, that a query asks for and that are before a place in the
 // log; 0 is its end. It looks at 100,000 records at most, so a page may be short, or empty, and have older ones all the same.
 func (a *Reader) Latest(ctx context.Context, key *ledger.Key, query Query, before uint64) (*LatestPage, *service.Failure) {
-	head, err := a.Ledger.Head(ctx)
+	head, err := a.Ledger.LogOf(key.ID).Head(ctx)
 	if err != nil {
 		return nil, a.StoreFault("events could not be read", err)
 	}
@@ -79,7 +79,7 @@ func (a *Reader) Tail(ctx context.Context, key *ledger.Key, query Query, wait ti
 	ctx, cancel := a.Timeout(ctx, wait)
 	defer cancel()
 	for {
-		head, err := a.Ledger.Head(context.Background()) // not of ctx: its end is no failure
+		head, err := a.Ledger.LogOf(key.ID).Head(context.Background()) // not of ctx: its end is no failure
 		if err != nil {
 			return nil, a.StoreFault("events could not be read", err)
 		}
@@ -117,7 +117,7 @@ func (a *Reader) between(ctx context.Context, key ledger.ID, query Query, from, 
 	var last []eventjson.Event
 	query.Limit = maxConsolePage
 	for query.After = from - 1; query.After+1 < to; {
-		page, err := eventsOf(ctx, a.Ledger, key, query)
+		page, err := eventsOf(ctx, a.Ledger.LogOf(key), key, query)
 		if err != nil {
 			return nil, err
 		}
@@ -161,9 +161,9 @@ func noEvent() *service.Failure {
 	return service.Fail(errcode.NotFound, "the API key has no event at this place of the log")
 }
 
-// Chain returns the durable end of the log, as a place in its chain of hashes.
-func (a *Reader) Chain(ctx context.Context) (*ChainView, *service.Failure) {
-	head, err := a.Ledger.Head(ctx)
+// Chain returns the durable end of a key's log, as a place in its chain of hashes.
+func (a *Reader) Chain(ctx context.Context, key *ledger.Key) (*ChainView, *service.Failure) {
+	head, err := a.Ledger.LogOf(key.ID).Head(ctx)
 	if err != nil {
 		return nil, a.StoreFault("the end of the log could not be read", err)
 	}
@@ -193,7 +193,7 @@ const countedRecords = 20_000
 
 // CountDecisions counts the decisions of a key since a time.
 func (a *Reader) CountDecisions(ctx context.Context, key *ledger.Key, from time.Time) (*Counts, *service.Failure) {
-	head, err := a.Ledger.Head(ctx)
+	head, err := a.Ledger.LogOf(key.ID).Head(ctx)
 	if err != nil {
 		return nil, a.StoreFault("events could not be read", err)
 	}

@@ -53,6 +53,8 @@ type Ledger interface {
 	Outbox
 	pinStore
 	EventReader
+	// LogOf returns the log that has the records of a key. Where there is one log, that is the ledger's.
+	LogOf(key ID) EventReader
 	retainer
 
 	// Flush returns when all that was submitted before is durable: test-runs and results of deliveries too, which otherwise

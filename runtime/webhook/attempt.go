@@ -133,7 +133,7 @@ func (d *Dispatcher) refresh(ctx context.Context, item *ledger.Delivery) (wanted
 	if !wanted || item.Event.LSN != 0 {
 		return wanted, nil
 	}
-	page, err := d.config.Ledger.Events(ctx, ledger.EventQuery{After: item.LSN - 1, Limit: 1, Examine: 1})
+	page, err := d.config.Ledger.LogOf(item.Webhook.Key).Events(ctx, ledger.EventQuery{After: item.LSN - 1, Limit: 1, Examine: 1})
 	if err != nil {
 		return false, fmt.Errorf("reading the event: %w", err)
 	}

@@ -21,7 +21,7 @@ func (l *Ledger) Follow(ctx context.Context, source Source, upto uint64) error {
 	l.following.Lock()
 	defer l.following.Unlock()
 	l.mu.Lock()
-	at, err := l.followed, l.refusal()
+	at, err := l.followed.Load(), l.refusal()
 	l.mu.Unlock()
 	if err != nil || at >= upto {
 		return err
@@ -55,11 +55,12 @@ func (l *Ledger) Follow(ctx context.Context, source Source, upto uint64) error {
 	if err := l.await(ctx, last, nil); err != nil {
 		return err
 	}
-	l.mu.Lock()
-	l.followed = at
-	l.mu.Unlock()
+	l.followed.Store(at)
 	return nil
 }
+
+// Followed returns the LSN up to which Follow has copied the other log.
+func (l *Ledger) Followed() uint64 { return l.followed.Load() }
 
 // copyRecord copies a record of the log that is followed, and returns the commitment to wait for.
 func (l *Ledger) copyRecord(lsn uint64, from *state.Record) (*ledger.Commitment, error) {

@@ -63,8 +63,8 @@ type Ledger struct {
 	ending chan struct{} // closed by Close
 	healed chan struct{} // closed when the log is not opened again any more
 
-	following sync.Mutex // held by Follow
-	followed  uint64     // up to where Follow has copied the other log for certain, under mu
+	following sync.Mutex    // held by Follow
+	followed  atomic.Uint64 // up to where Follow has copied the other log for certain
 
 	// rewriting is held while the snapshot or the beginning of the log is made anew.
 	rewriting sync.Mutex

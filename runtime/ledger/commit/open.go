@@ -131,7 +131,7 @@ func (l *Ledger) begin(p *past, snapshot uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.past, l.next = *p, p.head.LSN+1
-	l.followed = p.state.Followed()
+	l.followed.Store(p.state.Followed())
 	l.noteHalt()
 	l.noteOperators()
 	l.groups, l.spare = []*group{newGroup(l.next, nil)}, nil

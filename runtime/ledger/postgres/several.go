@@ -29,7 +29,7 @@ func (s *Store) Share(o slots.Options) (*slots.Ledger, error) {
 	}
 	lease := s.options.Lease
 	o.Store, o.Stop, o.Every, o.Patience, o.GlobalPatience = s, s.options.Stop, lease/beatsPerLease, handOverPatience, 5*lease
-	return slots.Open(o), nil
+	return slots.Open(o)
 }
 
 // OwnerOf returns the instance that has a slot, as this one has heard that waits for it; nil where none is known.

@@ -82,8 +82,8 @@ func (c *cluster) at(hash [32]byte, ask func(*sharer) error) error {
 		all := c.all
 		c.mu.RUnlock()
 		for _, s := range all {
-			if leave, ok := s.Enter(s.Of(hash)); ok {
-				defer leave()
+			if stay, ok := s.Enter(s.Of(hash)); ok {
+				defer stay.Leave()
 				return ask(s)
 			}
 		}

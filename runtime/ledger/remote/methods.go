@@ -324,3 +324,31 @@ func (l *Ledger) Events(ctx context.Context, query ledger.EventQuery) (answer le
 	err = l.ask(ctx, "Events", []any{&answer}, query)
 	return answer, err
 }
+
+func (m methods) Head(ctx context.Context) (ledger.Head, error) { return m.Ledger.Head(ctx) }
+
+// Head implements ledger.Ledger.
+func (l *Ledger) Head(ctx context.Context) (answer ledger.Head, err error) {
+	err = l.ask(ctx, "Head", []any{&answer})
+	return answer, err
+}
+
+func (m methods) Path(ctx context.Context, lsn uint64, most int) (ledger.Path, error) {
+	return m.Ledger.Path(ctx, lsn, most)
+}
+
+// Path implements ledger.Ledger.
+func (l *Ledger) Path(ctx context.Context, lsn uint64, most int) (answer ledger.Path, err error) {
+	err = l.ask(ctx, "Path", []any{&answer}, lsn, most)
+	return answer, err
+}
+
+func (m methods) Groups(ctx context.Context, after uint64, most int) (ledger.Path, ledger.Head, error) {
+	return m.Ledger.Groups(ctx, after, most)
+}
+
+// Groups implements ledger.Ledger.
+func (l *Ledger) Groups(ctx context.Context, after uint64, most int) (answer ledger.Path, end ledger.Head, err error) {
+	err = l.ask(ctx, "Groups", []any{&answer, &end}, after, most)
+	return answer, end, err
+}

@@ -48,8 +48,8 @@ var faults = []error{
 
 // reads are the methods that change nothing.
 var reads = map[string]bool{
-	"Counter": true, "DeployedPolicy": true, "Deployments": true, "Events": true, "Hold": true, "Holds": true, "Keys": true, "LookupKey": true,
-	"LookupKeyID": true, "Peek": true, "Pin": true, "Pins": true, "Policy": true, "Replay": true, "Usage": true, "Webhooks": true,
+	"Counter": true, "DeployedPolicy": true, "Deployments": true, "Events": true, "Groups": true, "Head": true, "Hold": true, "Holds": true, "Keys": true,
+	"LookupKey": true, "LookupKeyID": true, "Path": true, "Peek": true, "Pin": true, "Pins": true, "Policy": true, "Replay": true, "Usage": true, "Webhooks": true,
 }
 
 // errUnread says that an answer can't be read.

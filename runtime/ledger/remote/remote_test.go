@@ -35,9 +35,6 @@ type here interface {
 	Latest(context.Context) (int64, error)
 	SetClock(context.Context, int64) error
 	ledger.Outbox
-	Head(context.Context) (ledger.Head, error)
-	Path(context.Context, uint64, int) (ledger.Path, error)
-	Groups(context.Context, uint64, int) (ledger.Path, ledger.Head, error)
 	Retain(context.Context, *ledger.Retention) (*ledger.Drop, error)
 	Beginning() ledger.Beginning
 	ReadBase(uint64, int64, int) ([]byte, []byte, int64, error)
@@ -68,6 +65,8 @@ func (c *confirms) Confirm(mark uint64) error {
 	}
 	return nil
 }
+
+func (a *asked) LogOf(ledger.ID) ledger.EventReader { return a.Ledger }
 
 func (a *asked) LookupKey(hash [32]byte) (*ledger.Key, bool) {
 	key, ok, err := a.Ledger.LookupKey(context.Background(), hash)

@@ -67,14 +67,26 @@ func (l *Ledger) Halt(ctx context.Context, h *ledger.Halt) error {
 	return l.tells(h.Key, func(c asked) error { return c.Halt(ctx, h) })
 }
 
-// Frozen implements ledger.Ledger. It is what one of the slots here says that knows the most.
-func (l *Ledger) Frozen() (frozen ledger.HaltState) {
-	l.each(func(c *commit.Ledger) error { //nolint:errcheck // there is none
-		if one := c.Frozen(); one.Last > frozen.Last || one.Last == frozen.Last && one.Since > frozen.Since {
-			frozen = one
+// wisest returns the ledger here that has the most of the service-wide records, nil where there is none: each slot that serves has all that
+// was answered.
+func (l *Ledger) wisest() *commit.Ledger {
+	if zero := l.slots[0].here.Load(); zero != nil {
+		return zero
+	}
+	wisest := l.globals
+	for _, s := range l.slots[1:] {
+		if here := s.here.Load(); here != nil && here.Followed() > wisest.Followed() {
+			wisest = here
 		}
-		return nil
-	})
+	}
+	return wisest
+}
+
+// Frozen implements ledger.Ledger. An instance that has no slot may know less than was answered, for a moment.
+func (l *Ledger) Frozen() (frozen ledger.HaltState) {
+	if wisest := l.wisest(); wisest != nil {
+		frozen = wisest.Frozen()
+	}
 	return frozen
 }
 
@@ -83,14 +95,11 @@ func (l *Ledger) RotateOperator(ctx context.Context, r *ledger.Rotation) error {
 	return l.everywhere(ctx, func(c asked) error { return c.RotateOperator(ctx, r) })
 }
 
-// Operators implements ledger.Ledger. They are those of the slot here that knows the most.
+// Operators implements ledger.Ledger, as Frozen does.
 func (l *Ledger) Operators() (operators ledger.Operators) {
-	l.each(func(c *commit.Ledger) error { //nolint:errcheck // there is none
-		if one := c.Operators(); len(one.Keys) > len(operators.Keys) {
-			operators = one
-		}
-		return nil
-	})
+	if wisest := l.wisest(); wisest != nil {
+		operators = wisest.Operators()
+	}
 	return operators
 }
 
@@ -99,20 +108,13 @@ func (l *Ledger) StateApprover(ctx context.Context, s *ledger.ApproverStatement,
 	return l.everywhere(ctx, func(c asked) error { return c.StateApprover(ctx, s, at) })
 }
 
-// Approvers implements ledger.Ledger. They are those of the slot here that knows the most.
+// Approvers implements ledger.Ledger, as Frozen does.
 func (l *Ledger) Approvers(ctx context.Context) (all []ledger.Approver, serial uint64, err error) {
-	found := false
-	err = l.each(func(c *commit.Ledger) error {
-		some, latest, err := c.Approvers(ctx)
-		if err == nil && (!found || latest > serial) {
-			all, serial, found = some, latest, true
-		}
-		return err
-	})
-	if err == nil && !found {
-		err = ErrElsewhere
+	wisest := l.wisest()
+	if wisest == nil {
+		return nil, 0, ErrElsewhere
 	}
-	return all, serial, err
+	return wisest.Approvers(ctx)
 }
 
 // SetClock implements ledger.Ledger, for a store of one slot: of several, each instance's clock is held against the database's.
@@ -129,11 +131,11 @@ func (l *Ledger) Answer(ctx context.Context, number int, question []byte) (answe
 	if number < 0 || number >= len(l.slots) {
 		return nil, fmt.Errorf("%w: slot %d of %d", ErrElsewhere, number, len(l.slots))
 	}
-	leave, ok := l.Enter(number)
+	stay, ok := l.Enter(number)
 	if !ok {
 		return nil, fmt.Errorf("%w: slot %d", ErrElsewhere, number)
 	}
-	defer leave()
+	defer stay.Leave()
 	here, err := l.at(number)
 	if err != nil {
 		return nil, err
@@ -141,7 +143,22 @@ func (l *Ledger) Answer(ctx context.Context, number int, question []byte) (answe
 	if number == 0 {
 		return remote.Answer(ctx, first{here, l}, question), nil
 	}
-	return remote.Answer(ctx, here, question), nil
+	return remote.Answer(ctx, keyed{here, l}, question), nil
+}
+
+// keyed is the ledger of a slot that has keys, as other instances ask it.
+type keyed struct {
+	*commit.Ledger
+	of *Ledger
+}
+
+// ResolveHold implements ledger.Ledger, and tells who waits for the hold here.
+func (k keyed) ResolveHold(ctx context.Context, r ledger.Resolution) (ledger.Hold, error) {
+	hold, err := k.Ledger.ResolveHold(ctx, r)
+	if told := k.of.resolved.Load(); err == nil && told != nil {
+		(*told)(&hold)
+	}
+	return hold, err
 }
 
 // first is the ledger of the first slot, as other instances ask it.

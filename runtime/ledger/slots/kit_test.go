@@ -85,7 +85,10 @@ func (w *world) start(t *testing.T, may ...int) *instance {
 		s := &held{i, n, slices.Contains(may, n), make(chan struct{}, 1)}
 		i.held, o.Slots = append(i.held, s), append(o.Slots, s)
 	}
-	i.Ledger = Open(o)
+	var err error
+	if i.Ledger, err = Open(o); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { _ = i.Close() })
 	return i
 }

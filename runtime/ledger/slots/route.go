@@ -53,7 +53,7 @@ type asked interface {
 	ForgetTools(ctx context.Context, d *ledger.PinDecision) error
 	Pins(ctx context.Context, key ledger.ID, server string) ([]ledger.Pin, error)
 	Pin(ctx context.Context, key ledger.ID, server, tool string) (ledger.Pin, error)
-	Events(ctx context.Context, query ledger.EventQuery) (ledger.EventPage, error)
+	ledger.EventReader
 }
 
 // ask returns the ledger of a slot, here or at another instance.
@@ -68,10 +68,10 @@ func (l *Ledger) ask(number int) (asked, error) {
 	return nil, err
 }
 
-// stopped returns ledger.ErrClosed where the instance ends.
+// stopped returns ledger.ErrClosed where the instance has ended.
 func (l *Ledger) stopped() error {
 	select {
-	case <-l.options.Stop:
+	case <-l.ended:
 		return ledger.ErrClosed
 	default:
 		return nil
@@ -164,7 +164,7 @@ func (l *Ledger) Replay(ctx context.Context, key ledger.ID, lsn uint64) (ledger.
 	return asks(l, key, func(c asked) (ledger.ReplayedDecision, error) { return c.Replay(ctx, key, lsn) })
 }
 
-// LookupKey implements ledger.Ledger. A key whose slot can't be asked is not found.
+// LookupKey implements ledger.Ledger. A key whose slot can't be asked is not found, and then Confirm confirms nothing that was seen meanwhile.
 func (l *Ledger) LookupKey(hash [32]byte) (*ledger.Key, bool) {
 	number := l.Of(hash)
 	if here, err := l.at(number); err == nil {
@@ -179,6 +179,7 @@ func (l *Ledger) LookupKey(hash [32]byte) (*ledger.Key, bool) {
 func (l *Ledger) LookupKeyID(id ledger.ID) (*ledger.Key, bool) {
 	number, err := l.slotOfKey(id)
 	if err != nil {
+		l.doubts.Add(1)
 		return nil, false
 	}
 	if here, err := l.at(number); err == nil {
@@ -193,13 +194,15 @@ func (l *Ledger) LookupKeyID(id ledger.ID) (*ledger.Key, bool) {
 func (l *Ledger) lookUp(number int, ask func(context.Context, *remote.Ledger) (*ledger.Key, bool, error)) (*ledger.Key, bool) {
 	there := l.slots[number].there
 	if there == nil {
+		l.doubts.Add(1)
 		return nil, false
 	}
 	key, ok, err := ask(context.Background(), there)
-	if err != nil || !ok {
+	if err != nil {
+		l.doubts.Add(1)
 		return nil, false
 	}
-	return key, true
+	return key, ok
 }
 
 // Keys implements ledger.Ledger. Where a slot can't be asked there is no list.
@@ -437,6 +440,35 @@ func (l *Ledger) Events(ctx context.Context, query ledger.EventQuery) (ledger.Ev
 		return ledger.EventPage{}, errSeveral
 	}
 	return asks(l, query.Key, func(c asked) (ledger.EventPage, error) { return c.Events(ctx, query) })
+}
+
+// LogOf implements ledger.Ledger.
+func (l *Ledger) LogOf(key ledger.ID) ledger.EventReader {
+	if key.IsZero() {
+		return l
+	}
+	at, err := l.of(key)
+	if err != nil {
+		return unread{err}
+	}
+	return at
+}
+
+// An unread log can't be read.
+type unread struct{ err error }
+
+func (u unread) Events(context.Context, ledger.EventQuery) (ledger.EventPage, error) {
+	return ledger.EventPage{}, u.err
+}
+
+func (u unread) Head(context.Context) (ledger.Head, error) { return ledger.Head{}, u.err }
+
+func (u unread) Path(context.Context, uint64, int) (ledger.Path, error) {
+	return ledger.Path{}, u.err
+}
+
+func (u unread) Groups(context.Context, uint64, int) (ledger.Path, ledger.Head, error) {
+	return ledger.Path{}, ledger.Head{}, u.err
 }
 
 // only returns the ledger of a store that has one slot.

@@ -16,6 +16,7 @@ import (
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/memory"
 	"bailiff/runtime/ledger/remote"
 	"bailiff/runtime/system"
 )
@@ -74,6 +75,8 @@ type Options struct {
 	Patience time.Duration
 	// GlobalPatience is how long a service-wide record may take to be in all slots.
 	GlobalPatience time.Duration
+	// Opened is called with the ledger of a slot that has come, before it serves; after an error it does not. nil for nothing.
+	Opened func(slot int, l *commit.Ledger) error
 
 	Go     func(task func())
 	Timers system.Timers
@@ -83,9 +86,13 @@ type Options struct {
 type Ledger struct {
 	options Options
 	slots   []*slot
-	places  sync.Map // the slot of a key, by its id
+	globals *commit.Ledger // of several slots: the service-wide records, as far as this instance has heard of them
+	places  sync.Map       // the slot of a key, by its id
 	told    chan struct{}
-	poke    chan struct{} // one token: the first slot's log has grown here
+
+	moving   sync.RWMutex // a slot leaves, or an answer is confirmed
+	doubts   atomic.Uint64
+	resolved atomic.Pointer[func(*ledger.Hold)]
 
 	policy struct {
 		sync.Mutex
@@ -104,23 +111,59 @@ type slot struct {
 	number int
 	here   atomic.Pointer[commit.Ledger] // nil while it is not this instance's
 	there  *remote.Ledger                // of another instance; nil where none is asked
+	poke   chan struct{}                 // one token: the first slot's log has grown
 
-	mu      sync.Mutex
-	inside  int           // requests that Enter has let in
-	empty   chan struct{} // closed when none is inside any more; nil while the slot stays
-	leaving bool
-	noted   uint64 // up to where it was noted to have copied the first slot's log
+	mu     sync.Mutex
+	guests *guests // of here; nil when it is about to leave
+	noted  uint64  // up to where it was noted to have copied the first slot's log
 }
 
-// Open takes the slots that are this instance's share, as they come.
-func Open(o Options) *Ledger {
-	l := &Ledger{options: o, told: make(chan struct{}, 1), poke: make(chan struct{}, 1), ended: make(chan struct{})}
+// guests are the requests that Enter has let in while a slot is here.
+type guests struct {
+	mu     sync.Mutex
+	number int
+	going  chan struct{} // closed when the slot is about to leave
+	gone   chan struct{} // closed then, when none is inside any more
+}
+
+func (g *guests) add(n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.number += n
+	g.judge()
+}
+
+// judge closes gone where it is time. The caller has the lock.
+func (g *guests) judge() {
+	select {
+	case <-g.going:
+	default:
+		return
+	}
+	if g.number == 0 {
+		close(g.gone)
+	}
+}
+
+// Open takes the slots that are this instance's share, as they come. It returns when it knows the service-wide records.
+func Open(o Options) (*Ledger, error) {
+	l := &Ledger{options: o, told: make(chan struct{}, 1), ended: make(chan struct{})}
 	l.policy.bound = make(chan struct{})
 	if o.Go == nil {
 		l.options.Go = system.Go
 	}
+	if len(o.Slots) > 1 {
+		l.globals = memory.New()
+		end, err := o.Store.End()
+		if err == nil {
+			err = l.globals.Follow(context.Background(), o.Store, end)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("reading the service-wide records: %w", err), l.globals.Close())
+		}
+	}
 	for n := range o.Slots {
-		s := &slot{number: n}
+		s := &slot{number: n, poke: make(chan struct{}, 1)}
 		if o.Remote != nil {
 			s.there = remote.New(func(ctx context.Context, question []byte) ([]byte, error) { return o.Remote(ctx, n, question) })
 		}
@@ -133,12 +176,21 @@ func Open(o Options) *Ledger {
 			l.keep(l.slots[n], o.Slots[n])
 		})
 	}
-	if len(l.slots) > 1 {
-		l.options.Go(l.follow)
+	if l.globals != nil {
+		l.keepers.Add(1)
+		l.options.Go(func() { defer l.keepers.Done(); l.followGlobals() })
 	}
-	l.options.Go(func() { l.keepers.Wait(); close(l.ended) })
-	return l
+	l.options.Go(func() {
+		defer close(l.ended)
+		if l.keepers.Wait(); l.globals != nil {
+			_ = l.globals.Close() // it is in memory
+		}
+	})
+	return l, nil
 }
+
+// OnResolved has a function called with each hold that another instance has had resolved here.
+func (l *Ledger) OnResolved(told func(*ledger.Hold)) { l.resolved.Store(&told) }
 
 // Of returns the slot of the key whose secret has a SHA-256 hash: 0 where there is one slot, and otherwise not the first, which has the
 // service-wide records.
@@ -150,48 +202,51 @@ func (l *Ledger) Of(hash [32]byte) int {
 	return 1 + int(binary.BigEndian.Uint64(hash[:8])%keyed) //nolint:gosec // it is below the number of slots
 }
 
+// A Stay is a request's time in a slot that is here. Its Confirmer confirms what the request has seen of the slot.
+type Stay struct {
+	commit.Confirmer
+	guests *guests
+}
+
+// Going is closed when the slot is about to leave: a request that waits for something should end.
+func (y Stay) Going() <-chan struct{} { return y.guests.going }
+
+// Leave says that the request is answered.
+func (y Stay) Leave() { y.guests.add(-1) }
+
 // Enter lets a request in that is of a slot, and reports false where the slot is not here, its log has failed, or it is about to leave. The
-// slot is here until leave is called, unless that takes longer than Options.Patience or the instance is replaced.
-func (l *Ledger) Enter(number int) (leave func(), ok bool) {
+// slot is here until Leave is called, unless that takes longer than Options.Patience or the instance is replaced.
+func (l *Ledger) Enter(number int) (Stay, bool) {
 	s := l.slots[number]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if here := s.here.Load(); s.leaving || here == nil || here.Health() != nil {
-		return nil, false
+	here := s.here.Load()
+	if s.guests == nil || here.Health() != nil {
+		return Stay{}, false
 	}
-	s.inside++
-	return s.left, true
-}
-
-func (s *slot) left() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.inside--; s.inside == 0 && s.empty != nil {
-		close(s.empty)
-		s.empty = nil
-	}
+	s.guests.add(1)
+	return Stay{here, s.guests}, true
 }
 
 // leaves has no request let in any more, and returns a channel that is closed when those that are inside have left.
 func (s *slot) leaves() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.leaving = true
-	empty := make(chan struct{})
-	if s.inside == 0 {
-		close(empty)
-	} else {
-		s.empty = empty
-	}
-	return empty
+	g := s.guests
+	s.guests = nil
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	close(g.going)
+	g.judge()
+	return g.gone
 }
 
-// serve has the ledger of the slot asked from now on, nil for none. It has copied the first slot's log up to a record.
+// serve has the ledger of the slot asked from now on. It has copied the first slot's log up to a record.
 func (s *slot) serve(l *commit.Ledger, noted uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.here.Store(l)
-	s.leaving, s.noted = false, noted
+	s.guests, s.noted = &guests{going: make(chan struct{}), gone: make(chan struct{})}, noted
 }
 
 // keep opens the ledger of a slot when it is this instance's, and closes it when it is to be handed over, until the instance ends.
@@ -232,6 +287,11 @@ func (l *Ledger) prepare(s *slot, opened *commit.Ledger) error {
 		return ledger.ErrClosed
 	}
 	ctx, end := context.Background(), uint64(0)
+	if l.options.Opened != nil {
+		if err := l.options.Opened(s.number, opened); err != nil {
+			return err
+		}
+	}
 	if s.number > 0 {
 		var err error
 		if end, err = l.options.Store.End(); err == nil {
@@ -259,6 +319,15 @@ func (l *Ledger) prepare(s *slot, opened *commit.Ledger) error {
 func (l *Ledger) serves(s *slot, source Slot, opened *commit.Ledger, failed <-chan struct{}) (err error) {
 	left := make(chan struct{})
 	defer close(left)
+	if s.number > 0 {
+		l.options.Go(func() {
+			l.follow(s.poke, left, func(upto uint64) {
+				if err := l.copy(s, opened, upto); err != nil && opened.Health() == nil {
+					l.options.Log.Warn("service-wide records are not in force in a slot yet", "slot", s.number, "error", err)
+				}
+			})
+		})
+	}
 	l.options.Go(func() {
 		for {
 			select {
@@ -282,8 +351,45 @@ func (l *Ledger) serves(s *slot, source Slot, opened *commit.Ledger, failed <-ch
 	case <-late.C:
 	}
 	late.Stop()
-	s.serve(nil, 0)
+	l.leave(s, opened)
 	return errors.Join(err, opened.Close())
+}
+
+// leave has a slot's ledger not asked any more. Where it may not have been this instance's to the last, nothing is confirmed that was seen
+// meanwhile.
+func (l *Ledger) leave(s *slot, opened *commit.Ledger) {
+	l.moving.Lock()
+	defer l.moving.Unlock()
+	s.here.Store(nil)
+	if opened.Confirm(opened.Mark()) != nil {
+		l.doubts.Add(1)
+	}
+}
+
+// Mark implements commit.Confirmer, for what is seen of several slots.
+func (l *Ledger) Mark() uint64 { return l.doubts.Load() }
+
+// Confirm implements commit.Confirmer. Each slot that is here proves that it is, none was lost since the mark, and each key was looked up
+// that was asked for.
+func (l *Ledger) Confirm(mark uint64) error {
+	l.moving.RLock()
+	defer l.moving.RUnlock()
+	var all sync.WaitGroup
+	faults := make([]error, len(l.slots))
+	for i, s := range l.slots {
+		if here := s.here.Load(); here != nil {
+			all.Add(1)
+			l.options.Go(func() { defer all.Done(); faults[i] = here.Confirm(here.Mark()) })
+		}
+	}
+	all.Wait()
+	if err := errors.Join(faults...); err != nil {
+		return err
+	}
+	if l.doubts.Load() != mark {
+		return fmt.Errorf("%w: a slot was lost meanwhile, or could not be asked", ErrElsewhere)
+	}
+	return nil
 }
 
 func (l *Ledger) tell() {
@@ -293,15 +399,19 @@ func (l *Ledger) tell() {
 	}
 }
 
-// follow copies service-wide records into the slots of this instance as they come, until the instance ends.
-func (l *Ledger) follow() {
+// follow calls copy with the LSN of the last service-wide record as it is known, again and again, until left or Options.Stop is closed. A
+// value of poke has it look at once.
+func (l *Ledger) follow(poke, left <-chan struct{}, copy func(upto uint64)) {
 	for {
 		pause := l.options.Timers.Alarm(l.options.Every)
 		select {
 		case <-l.options.Stop:
 			pause.Stop()
 			return
-		case <-l.poke:
+		case <-left:
+			pause.Stop()
+			return
+		case <-poke:
 		case <-pause.C:
 		}
 		pause.Stop()
@@ -311,23 +421,24 @@ func (l *Ledger) follow() {
 				seen = max(seen, head.LSN)
 			}
 		}
-		for _, s := range l.slots[1:] {
-			if err := l.copy(s, seen); err != nil {
-				l.options.Log.Warn("service-wide records are not in force in a slot yet", "slot", s.number, "error", err)
-			}
-		}
+		copy(seen)
 	}
 }
 
-// copy copies the service-wide records into a slot, up to one.
-func (l *Ledger) copy(s *slot, upto uint64) error {
-	here := s.here.Load()
+// followGlobals has this instance know the service-wide records as they come.
+func (l *Ledger) followGlobals() {
+	l.follow(nil, nil, func(upto uint64) {
+		if err := l.globals.Follow(context.Background(), l.options.Store, upto); err != nil {
+			l.options.Log.Warn("service-wide records can't be read", "error", err)
+		}
+	})
+}
+
+// copy copies the service-wide records into a slot's ledger, up to one.
+func (l *Ledger) copy(s *slot, here *commit.Ledger, upto uint64) error {
 	s.mu.Lock()
 	noted := s.noted
 	s.mu.Unlock()
-	if here == nil {
-		return nil
-	}
 	if err := here.Follow(context.Background(), l.options.Store, upto); err != nil || upto <= noted {
 		return err
 	}
@@ -336,9 +447,7 @@ func (l *Ledger) copy(s *slot, upto uint64) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.here.Load() == here {
-		s.noted = upto
-	}
+	s.noted = upto
 	return nil
 }
 
@@ -366,9 +475,11 @@ func (l *Ledger) spread(ctx context.Context, first *commit.Ledger, record func(a
 	late := l.options.Timers.Alarm(l.options.GlobalPatience)
 	defer late.Stop()
 	for {
-		select {
-		case l.poke <- struct{}{}:
-		default: // it is awake
+		for _, s := range l.slots {
+			select {
+			case s.poke <- struct{}{}:
+			default: // it is awake, or not here
+			}
 		}
 		behind, err := l.options.Store.Behind(head.LSN)
 		if err == nil && len(behind) == 0 {

@@ -209,14 +209,14 @@ func TestHandOver(t *testing.T) {
 		for range 3 {
 			clients.Go(func() {
 				for at := a; ; at = map[*instance]*instance{a: b, b: a}[at] {
-					leave, ok := at.Enter(at.Of(key.Hash))
+					stay, ok := at.Enter(at.Of(key.Hash))
 					if !ok {
 						time.Sleep(100 * time.Microsecond)
 						continue
 					}
 					ticket := at.Submit(ledgertest.Counted(key.ID, ids.Add(1), limit))
 					err := ticket.Wait(t.Context())
-					leave()
+					stay.Leave()
 					switch {
 					case err != nil:
 						t.Errorf("a request that had entered: %v", err)
