@@ -15,6 +15,7 @@ import (
 	"bailiff/httpd/strict"
 	"bailiff/runtime/decision"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/slots"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/service"
 	"bailiff/runtime/tracecontext"
@@ -28,6 +29,7 @@ type call struct {
 	route     *route
 	key       *ledger.Key // nil where the route is public
 	parameter string      // the path's
+	stay      slots.Stay  // in its slot, where that is of several
 	id        ledger.ID   // of the request; a decision has the same
 	requestID []byte      // the id as the answer names it: what the client sent, in the request's memory, or id, in made
 	sent      bool        // the client sent requestID
@@ -54,7 +56,7 @@ var (
 )
 
 // dispatch takes a request to its route and counts the answer.
-func (s *Server) dispatch(ctx *fasthttp.RequestCtx) { s.with(ctx, s.lead) }
+func (s *Server) dispatch(ctx *fasthttp.RequestCtx) { s.with(ctx, s.begin) }
 
 // with has a request answered by a function that returns what counts the answer; nil where that was done.
 func (s *Server) with(ctx *fasthttp.RequestCtx, answer func(*call) *metrics.Route) {
@@ -64,7 +66,7 @@ func (s *Server) with(ctx *fasthttp.RequestCtx, answer func(*call) *metrics.Rout
 		runtime.Gosched()
 	}
 	c := calls.Get().(*call)
-	c.RequestCtx, c.server, c.key, c.unfit, c.unsigned, c.counted = ctx, s, nil, false, false, false
+	c.RequestCtx, c.server, c.key, c.unfit, c.unsigned, c.counted, c.stay = ctx, s, nil, false, false, false, slots.Stay{}
 	done := false
 	defer func() {
 		if !done { // a panic: the memory is not used again
@@ -89,8 +91,8 @@ func (s *Server) with(ctx *fasthttp.RequestCtx, answer func(*call) *metrics.Rout
 	calls.Put(c) // not deferred: after a panic it may be in use
 }
 
-// lead takes a request to its route, and returns what counts the route's answers.
-func (s *Server) lead(c *call) *metrics.Route {
+// begin sees where a request comes from and what it is of, and returns what counts its answer.
+func (s *Server) begin(c *call) *metrics.Route {
 	if s.config.Passed {
 		if fault := takePassed(c.RequestCtx); fault != nil {
 			s.fail(c, fault)
@@ -98,6 +100,17 @@ func (s *Server) lead(c *call) *metrics.Route {
 		}
 		c.unsigned = string(c.Request.Header.Peek(passedSigns)) == s.config.Authority.Signer.Pair()
 	}
+	switch {
+	case s.config.Slots == nil:
+		return s.lead(c)
+	case s.config.Passed && bytes.HasPrefix(pathOf(&c.Request.Header), []byte(slotsRoot)):
+		return s.answerQuestion(c)
+	}
+	return s.leadHere(c)
+}
+
+// lead takes a request to its route, and returns what counts the route's answers.
+func (s *Server) lead(c *call) *metrics.Route {
 	path := pathOf(&c.Request.Header)
 	resource, parameter := find(path)
 	switch {
@@ -149,7 +162,7 @@ func (s *Server) pass(c *call) {
 	fault := s.admitEarly(c)
 	var seen confirmation
 	if fault == nil && (c.route.access.keyed || c.route.bodyBytes > 0) {
-		seen = begin(s.config.Confirm)
+		seen = begin(s.confirmer(c))
 	}
 	if fault == nil && c.route.access.keyed {
 		c.key, fault = s.authenticate(c)

@@ -15,6 +15,7 @@ import (
 	"bailiff/runtime/decision"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/slots"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/ratelimit"
 	"bailiff/runtime/service"
@@ -55,6 +56,9 @@ type Config struct {
 	Bodies *budget.Budget // counts the memory of request bodies; nil: NewBodies
 
 	Passed bool // requests come from other instances, which say who has sent them
+	// Slots are the slots of the store, of which other instances have some: what is about their keys is passed on. nil where there is one log.
+	Slots *slots.Ledger
+	Pass  *Passing // with Slots
 
 	Metrics  *metrics.Metrics // nil where they are not read
 	Timeouts Timeouts

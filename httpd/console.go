@@ -9,7 +9,6 @@ import (
 
 	"bailiff/httpd/approve"
 	"bailiff/httpd/console"
-	"bailiff/httpd/strict"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
@@ -82,7 +81,7 @@ func (s *Server) servePages(c *call, pages pageMaker) {
 	request.Admit = func(key *ledger.Key) *service.Failure { return s.takeKey(c, s.keyPolicy(manageLimit), key) }
 	ctx, stop := context.Background(), func() {}
 	if console.Waits(request.Path) {
-		ctx, stop = strict.Watch(s.http.Serving(), c.Conn())
+		ctx, stop = s.watch(c)
 	}
 	defer stop()
 	show(c.RequestCtx, confirmed(pages.Answer(ctx, request), seen, pages.Refuse))

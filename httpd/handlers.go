@@ -9,7 +9,6 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"bailiff/httpd/strict"
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/decision"
 	"bailiff/runtime/metrics"
@@ -90,7 +89,7 @@ func (s *Server) hold(c *call) {
 		s.reply(c, fasthttp.StatusOK, view, fault)
 		return
 	}
-	ctx, stop := strict.Watch(s.http.Serving(), c.Conn())
+	ctx, stop := s.watch(c)
 	defer stop()
 	view, fault := s.config.Authority.WaitHold(ctx, c.key, c.parameter, wait)
 	s.reply(c, fasthttp.StatusOK, view, fault)

@@ -75,9 +75,9 @@ func TestPassedSigned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.passing.pass.Pair = other.Pair()
+	w.passing.server.config.Pass.Pair = other.Pair()
 	w.attested("/v1/authorize", "n-3", "")
-	w.passing.pass.Sign = nil
+	w.passing.server.config.Pass.Sign = nil
 	alone, _ := w.attested("/v1/authorize?explain=true", "n-2", "")
 	if n := w.passing.signed.Load(); n != 5 || strings.Replace(alone, `,"replayed":true`, "", 1) != explained {
 		t.Errorf("with other keys, or none: %d signed\n%s\n%s", n, explained, alone)

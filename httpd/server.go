@@ -47,6 +47,7 @@ type Server struct {
 	others    *metrics.Route   // of paths that lead nowhere
 	pages     *metrics.Route   // of the console
 	envoy     *metrics.Route   // of Envoy's requests
+	passed    *metrics.Route   // of what another instance answers
 	limitLog  *rate.Limiter    // of log lines about a store of limits
 	bodies    *budget.Budget
 
@@ -78,6 +79,9 @@ func New(c Config) (*Server, error) {
 	s.others = c.Metrics.Route("other")
 	s.pages = c.Metrics.Route(console.Root)
 	s.envoy = c.Metrics.Route(envoy.Prefix)
+	if c.Pass != nil {
+		s.passed = c.Metrics.Route(passedRoute)
+	}
 	s.http = newStrict(c.Log, s.dispatch, c.Timeouts)
 	return s, nil
 }

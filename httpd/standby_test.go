@@ -42,7 +42,7 @@ func newPassing(t *testing.T, address string, signer *attest.Signer) *passing {
 	p := &passing{listener: listener}
 	p.peer.Store(&Instance{Name: "a", Peer: address, Gone: make(chan struct{})})
 	pass := &Passing{
-		Owner: func() Instance {
+		Owner: func(int) Instance {
 			if to := p.peer.Load(); to != nil {
 				return *to
 			}

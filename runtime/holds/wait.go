@@ -96,6 +96,9 @@ func (h *holdWaits) waiting() int {
 	return h.count
 }
 
+// Wake tells the requests that wait for a hold what became of it, where that was not done by these holds.
+func (a *Holds) Wake(hold *ledger.Hold) { a.waits.wake(hold) }
+
 // Waiting returns how many requests wait for holds.
 func (a *Holds) Waiting() int { return a.waits.waiting() }
 

@@ -136,6 +136,10 @@ func openStore(s *cmdsettings.Settings) (ledger.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n, err := store.Count(); err == nil && n > 1 {
+		store.Close()
+		return nil, cli.Fail("the store has %d slots, and instances together have all of them; run this on the machine of a running instance, with the SVC_DATA_DIR of its service", n)
+	}
 	l, err := store.Ledger(commit.Options{Random: calls.Random, Clock: calls.Clock, Go: calls.Go}, reopen.Options{Random: calls.Random})
 	if err != nil {
 		store.Close()

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"slices"
 	"time"
 
 	pgledger "bailiff/runtime/ledger/postgres"
@@ -38,7 +39,7 @@ func (p *Patient) examineStore() {
 	}
 	p.judgeStore(&status, options.Trust)
 	if before == len(p.Findings) {
-		p.Add(Sound, "store", "PostgreSQL %s confirms on a second machine, and has %d records; %q decides", status.Server, status.Last, status.Owner)
+		p.Add(Sound, "store", "PostgreSQL %s confirms on a second machine, and has %d records in %d slots of keys", status.Server, status.Records(), status.Keyed())
 	}
 }
 
@@ -62,7 +63,7 @@ func (p *Patient) judgeStore(status *pgledger.Status, trust bool) {
 	case offset > pgledger.MaxClockOffset/2:
 		p.Add(Doubt, "store", "the database's clock differs from this machine's by %s; an instance does not decide above %s", offset.Round(time.Millisecond), pgledger.MaxClockOffset)
 	}
-	if p.running && status.Owner == "" {
-		p.Add(Trouble, "store", "a service runs here, and no instance owns the record; its log says why")
+	if at := slices.IndexFunc(status.Slots, func(s pgledger.SlotStatus) bool { return s.Owner == "" }); p.running && at >= 0 {
+		p.Add(Trouble, "store", "a service runs here, and no instance owns slot %d of the record; its log says why", at)
 	}
 }

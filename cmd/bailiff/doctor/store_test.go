@@ -15,14 +15,14 @@ func TestJudgeStore(t *testing.T) {
 		running bool
 		want    string // the verdict; "" for no finding
 	}{
-		{pgledger.Status{Owner: "a"}, false, true, ""},
+		{pgledger.Status{Slots: []pgledger.SlotStatus{{Owner: "a"}}}, false, true, ""},
 		{pgledger.Status{Unsafe: "one machine"}, false, false, Trouble},
 		{pgledger.Status{Unsafe: "one machine"}, true, false, Doubt},
 		{pgledger.Status{Changes: true}, false, false, Doubt},
 		{pgledger.Status{Offset: -2 * time.Second}, false, false, Trouble},
 		{pgledger.Status{Offset: 700 * time.Millisecond}, false, false, Doubt},
 		{pgledger.Status{Offset: 100 * time.Millisecond}, false, false, ""},
-		{pgledger.Status{}, false, true, Trouble},
+		{pgledger.Status{Slots: []pgledger.SlotStatus{{Owner: "a"}, {Slot: 1}}}, false, true, Trouble},
 		{pgledger.Status{Writes: state.Latest() - 1}, false, false, Doubt},
 	} {
 		if row.status.Writes == 0 {

@@ -110,6 +110,9 @@ func (r *service) startWork(hangUps <-chan os.Signal) error {
 	}), fault)
 	r.work.start(ctx, r.reloadOn(hangUps), fault)
 	r.startWatchdog(ctx, fault)
+	if r.many != nil {
+		r.work.start(ctx, every(askPeerEvery, r.watchPeers), fault)
+	}
 	crowded := crowdedKeys{ledger: r.ledger, clock: r.clock, log: r.log}
 	r.work.start(ctx, every(crowdedEvery, crowded.look), fault)
 	if err := r.startExport(ctx, fault); err != nil {

@@ -33,6 +33,13 @@ func (r *service) checkRecord(ctx context.Context, by proof) error {
 	if err := r.checkSigner(); err != nil {
 		return err
 	}
+	if r.many != nil { // each slot is held against its checkpoint when it comes
+		if by.file != "" {
+			return errors.New("--checkpoint: the store has a log for each of its slots, each with a checkpoint in SVC_DATA_DIR; put the one there that is missing")
+		}
+		r.signedSlots = map[int]ledger.Head{}
+		return r.recordSigner()
+	}
 	head, err := r.durableHead(ctx)
 	if err != nil {
 		return err
@@ -91,6 +98,9 @@ func (r *service) durableHead(ctx context.Context) (ledger.Head, error) {
 // keepCheckpoint signs how far the ledger has come while the service runs. The error wraps errMissing where the ledger
 // does not reach the checkpoint that is there. One that has vanished, or can't be verified, is replaced.
 func (r *service) keepCheckpoint(ctx context.Context) error {
+	if r.many != nil {
+		return r.keepSlotCheckpoints(ctx)
+	}
 	head, err := r.durableHead(ctx)
 	if err != nil {
 		return err

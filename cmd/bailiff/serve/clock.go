@@ -98,7 +98,7 @@ func (r *service) watchClock(ctx context.Context) error {
 		watch.settled = false
 		return nil
 	}
-	if !watch.settled {
+	if !watch.settled && r.many == nil { // over several slots the clock is held against the database's
 		watch.settled = r.settleClock(ctx, now)
 	}
 	return nil

@@ -37,9 +37,17 @@ func (r *service) closeWithin(budget time.Duration) error {
 	faults = append(faults, together(stages[2],
 		part{"the ledger", func(context.Context) error {
 			defer r.closeStore()
-			return r.ledger.Close()
+			return r.closeLedger()
 		}})...)
 	return errors.Join(faults...)
+}
+
+// closeLedger closes the ledger. Several slots are handed over.
+func (r *service) closeLedger() error {
+	if r.many != nil {
+		r.endStore()
+	}
+	return r.ledger.Close()
 }
 
 // lastCheckpoint writes the checkpoint unless the service has never worked, or its work goes on and may be writing it.

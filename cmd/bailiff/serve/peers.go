@@ -53,8 +53,8 @@ func (r *service) listenPeers() error {
 	return nil
 }
 
-// awaitPeers refuses what other instances pass on as long as this one does not decide.
-func (r *service) awaitPeers() error {
+// securePeers has the listener for other instances take none but those.
+func (r *service) securePeers() error {
 	if r.peers.listener == nil {
 		return nil
 	}
@@ -68,6 +68,14 @@ func (r *service) awaitPeers() error {
 			return err
 		}
 		r.peers.listener = tls.NewListener(r.peers.listener, &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: r.takePeer})
+	}
+	return nil
+}
+
+// awaitPeers refuses what other instances pass on as long as this one does not decide.
+func (r *service) awaitPeers() (err error) {
+	if r.peers.listener == nil {
+		return nil
 	}
 	config := r.standbyConfig()
 	config.Pass, config.Passed = nil, true // a request is passed on once
@@ -134,15 +142,6 @@ func (r *service) dialPeer(ctx context.Context, to httpd.Instance) (net.Conn, er
 	return conn, nil
 }
 
-// owner is the instance that decides while this one waits.
-func (r *service) owner() httpd.Instance {
-	owner := r.store.Owner()
-	if owner == nil {
-		return httpd.Instance{}
-	}
-	return httpd.Instance{Name: owner.Name, Peer: owner.Peer, Gone: owner.Gone()}
-}
-
 // askPeer asks the instance that decides, again and again, whether it is ready: if so, this one is as well.
 func (r *service) askPeer(ctx context.Context) {
 	var known string
@@ -165,7 +164,7 @@ func (r *service) askPeer(ctx context.Context) {
 // askOnce asks the instance that decides whether it is ready.
 func (r *service) askOnce(ctx context.Context) httpd.Check {
 	check := httpd.Check{Name: "service"}
-	to := r.owner()
+	to := r.instanceOf(0)
 	switch {
 	case to.Gone == nil:
 		check.Reason = "no instance decides that is known here"
@@ -174,19 +173,8 @@ func (r *service) askOnce(ctx context.Context) httpd.Check {
 		check.Reason = "the instance that decides takes no requests from others"
 		return check
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*askPeerEvery)
-	defer cancel()
-	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return r.dialPeer(ctx, to) }}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://bailiff/readyz", nil)
-	if err == nil {
-		request.Header.Set(httpd.PassedFrom, "127.0.0.1:1")
-		var response *http.Response
-		if response, err = transport.RoundTrip(request); err == nil {
-			_, err = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10))
-			err = errors.Join(err, response.Body.Close())
-			check.Ready = err == nil && response.StatusCode == http.StatusOK
-		}
-	}
+	status, err := r.askPath(ctx, to, "/readyz")
+	check.Ready = err == nil && status == http.StatusOK
 	var untrusted *tls.CertificateVerificationError
 	var unknown x509.UnknownAuthorityError
 	switch {
@@ -201,4 +189,22 @@ func (r *service) askOnce(ctx context.Context) httpd.Check {
 		check.Reason = "the instance that decides is not ready"
 	}
 	return check
+}
+
+// askPath asks another instance for a document, and returns the status of the answer.
+func (r *service) askPath(ctx context.Context, to httpd.Instance, path string) (status int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*askPeerEvery)
+	defer cancel()
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return r.dialPeer(ctx, to) }}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://bailiff"+path, nil)
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set(httpd.PassedFrom, "127.0.0.1:1")
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return 0, err
+	}
+	_, err = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10))
+	return response.StatusCode, errors.Join(err, response.Body.Close())
 }

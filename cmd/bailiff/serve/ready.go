@@ -27,7 +27,7 @@ const (
 
 // readiness is whether the service can decide, as of the latest look. Requests read it: what anyone may ask for must cost little.
 type readiness struct {
-	ledger    interface{ Health() error }
+	ledger    func() []httpd.Check
 	decider   *decision.Decider
 	guard     *clock.Guarded
 	clock     clock.Clock
@@ -49,8 +49,12 @@ type look struct {
 
 // newReadiness returns the readiness of the service, which nothing has looked at yet.
 func (r *service) newReadiness() *readiness {
+	checks := func() []httpd.Check { return []httpd.Check{checkLedger(r.ledger.Health())} }
+	if r.many != nil {
+		checks = func() []httpd.Check { return []httpd.Check{r.checkSlots(), r.checkPeers()} }
+	}
 	return &readiness{
-		ledger: r.ledger, decider: r.decider, guard: r.guard, clock: r.clock, signer: r.signer, hosted: r.settings.Hosted,
+		ledger: checks, decider: r.decider, guard: r.guard, clock: r.clock, signer: r.signer, hosted: r.settings.Hosted,
 		free: func() (uint64, error) { return freeBytes(r.settings.DataDir) },
 	}
 }
@@ -61,9 +65,8 @@ func (r *readiness) look(context.Context) error {
 		r.signing = checkSigning(r.signer, r.clock())
 	}
 	r.looks++
-	r.latest.Store(&look{r.clock(), []httpd.Check{
-		checkLedger(r.ledger.Health()), r.checkPolicy(), r.signing, checkDisk(r.free()), checkClock(r.guard.Doubt()),
-	}})
+	r.latest.Store(&look{r.clock(), append(r.ledger(),
+		r.checkPolicy(), r.signing, checkDisk(r.free()), checkClock(r.guard.Doubt()))})
 	return nil
 }
 

@@ -45,10 +45,6 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-type healthy struct{}
-
-func (healthy) Health() error { return nil }
-
 // TestReadiness: a service is not ready before its first look, while it ends, or when the looks have stopped.
 func TestReadiness(t *testing.T) {
 	signer, err := attest.LoadOrCreate(t.TempDir(), rand.Reader)
@@ -57,7 +53,7 @@ func TestReadiness(t *testing.T) {
 	}
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	r := &readiness{
-		ledger: healthy{}, hosted: true, signer: signer, clock: func() time.Time { return now }, guard: clock.NewGuarded(clock.SystemSources()),
+		ledger: func() []httpd.Check { return []httpd.Check{checkLedger(nil)} }, hosted: true, signer: signer, clock: func() time.Time { return now }, guard: clock.NewGuarded(clock.SystemSources()),
 		free: func() (uint64, error) { return ScarceBytes, nil },
 	}
 	told := func() string {

@@ -66,6 +66,9 @@ func (r *service) reload(ctx context.Context) {
 	}
 	r.decider.LimitDeployments(limits.Deploy)
 	r.certificates.use(pairs)
+	if r.peers.passing != nil {
+		r.peers.passing.Renew()
+	}
 	if r.mirror != nil {
 		r.mirror.use(r.certificates.mirror.Load())
 	}

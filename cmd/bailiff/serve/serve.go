@@ -187,6 +187,7 @@ func start(l launch) (*service, error) {
 		settings: s, current: s, again: l.again, log: log, level: l.level, clock: clock, calls: system.Real(clock), guard: guard, boot: boot, metrics: metrics.New(), deliveries: webhook.NewHistory(),
 		slots: newSlots(clock, s.TrustedProxies, s.PeerListen != ""), failed: make(chan error, 16),
 	}
+	running.proof = l.proof
 	if err := running.open(l); errors.Is(err, pgledger.ErrStopped) {
 		ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 		defer cancel()
@@ -228,7 +229,7 @@ func (r *service) open(l launch) (err error) {
 		return err
 	}
 	if err := r.sameSigner(); err != nil { // two may have started at the same time
-		return errors.Join(err, r.ledger.Close())
+		return errors.Join(err, r.closeLedger())
 	}
 	return nil
 }

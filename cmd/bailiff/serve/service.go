@@ -16,6 +16,7 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	pgledger "bailiff/runtime/ledger/postgres"
+	"bailiff/runtime/ledger/slots"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/system"
 	"bailiff/runtime/webhook"
@@ -30,6 +31,7 @@ type peers struct {
 	// connections is how many of this instance another one has at most.
 	connections int
 	ready       atomic.Pointer[httpd.Check]
+	alone       atomic.Int64 // looks in a row by which none of several others could be reached
 }
 
 // service is a service that runs.
@@ -52,6 +54,12 @@ type service struct {
 	passed       *httpd.Standby   // the same of other instances; nil where they pass nothing on
 	stopWaiting  func()           // with standby
 	confirm      commit.Confirmer // nil: no other instance can have the record
+	many         *slots.Ledger    // ledger, where the store has several slots
+	proof        proof
+	endStore     func() // ends waiting for the store
+	found        bool   // all slots were found before; for the look
+	lost         int    // looks in a row that have found a slot nowhere
+	signedSlots  map[int]ledger.Head
 	ledger       ledger.Ledger
 	signer       *attest.Signer
 	metrics      *metrics.Metrics

@@ -36,7 +36,12 @@ func (r *service) newStore(asked <-chan struct{}) (*pgledger.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	options.Stop, options.Peer = asked, r.peers.address
+	stop, end := context.WithCancel(context.Background())
+	r.endStore = end
+	if asked != nil {
+		r.calls.Go(func() { <-asked; end() })
+	}
+	options.Stop, options.Peer = stop.Done(), r.peers.address
 	options.Waits = func(owner string) {
 		r.log.Info("waiting: another instance decides", "owner", owner, "instance", options.Name, "lease", options.Lease, "address", r.address)
 		r.notify(daemon.SdNotifyReady) // it may wait for months
@@ -92,6 +97,10 @@ func (r *service) standBy(hangUps chan os.Signal) error {
 			return fmt.Errorf("SVC_EVENT_RETENTION: %w", err)
 		}
 	}
+	several, err := r.several()
+	if err != nil {
+		return err
+	}
 	if _, err := ReadShims(r.settings); err != nil {
 		return fmt.Errorf("SVC_TRUSTED_SHIMS: %w", err)
 	}
@@ -114,6 +123,13 @@ func (r *service) standBy(hangUps chan os.Signal) error {
 	if err := r.countBodies(); err != nil {
 		return err
 	}
+	if err := r.securePeers(); err != nil {
+		return err
+	}
+	r.peers.passing = r.newPassing()
+	if several {
+		return nil
+	}
 	if err := r.awaitPeers(); err != nil {
 		return err
 	}
@@ -134,20 +150,33 @@ func (r *service) standBy(hangUps chan os.Signal) error {
 // standbyConfig is how this instance answers while another one decides.
 func (r *service) standbyConfig() httpd.StandbyConfig {
 	c := httpd.StandbyConfig{Bodies: r.bodies, Checks: r.checks, Log: r.log, Clock: r.clock, Random: r.calls.Random, TrustedProxies: r.settings.TrustedProxies, Metrics: r.metrics}
-	if r.peers.listener != nil {
-		r.peers.passing = &httpd.Passing{
-			Owner: r.owner, Dial: r.dialPeer, Patience: time.Duration(r.settings.StoreLease) + standbyPatience, Connections: r.peers.connections,
-		}
-		if r.certificates.peer.Load() != nil { // without them any process of the machine could answer, and have claims signed
-			r.peers.passing.Sign, r.peers.passing.Pair = r.signer.IssueText, r.signer.Pair()
-		}
-		c.Pass = r.peers.passing
-	}
+	c.Pass = r.peers.passing
 	return c
 }
 
-// decides reports whether this instance owns the record.
-func (r *service) decides() bool { return r.store.Standing() == pgledger.Deciding }
+// newPassing returns what passes requests on to other instances, nil where they are not.
+func (r *service) newPassing() *httpd.Passing {
+	if r.peers.listener == nil {
+		return nil
+	}
+	p := &httpd.Passing{Owner: r.instanceOf, Dial: r.dialPeer, Patience: time.Duration(r.settings.StoreLease) + standbyPatience, Connections: r.peers.connections}
+	if r.certificates.peer.Load() != nil { // without them any process of the machine could answer, and have claims signed
+		p.Sign, p.Pair = r.signer.IssueText, r.signer.Pair()
+	}
+	return p
+}
+
+// several reports whether the store has several slots, and refuses settings that do not fit them.
+func (r *service) several() (bool, error) {
+	n, err := r.store.Count()
+	if err != nil || n == 1 {
+		return false, err
+	}
+	return true, r.fitsSlots()
+}
+
+// decides reports whether this instance owns the record, or a part of it.
+func (r *service) decides() bool { return r.store.Owned() > 0 }
 
 // endWaiting ends the work of an instance while another one decides.
 func (r *service) endWaiting() {
@@ -173,6 +202,13 @@ func (r *service) checks() []httpd.Check {
 
 // openStored waits for the record in the database, and takes it.
 func (r *service) openStored(errorf func(format string, arguments ...any), again reopen.Options) error {
+	several, err := r.several()
+	if err != nil {
+		return err
+	}
+	if several {
+		return r.openSlots(errorf)
+	}
 	l, err := r.store.Ledger(commit.Options{
 		Random: r.calls.Random, Logger: errorf, Observer: r.metrics, Clock: r.calls.Clock, Go: r.calls.Go,
 	}, again)
@@ -207,5 +243,6 @@ func hasRecord(s *cmdsettings.Settings) bool {
 func (r *service) closeStore() {
 	if r.store != nil {
 		r.store.Close()
+		r.endStore()
 	}
 }

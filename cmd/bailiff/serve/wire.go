@@ -137,6 +137,10 @@ func (r *service) wire() error {
 		Limits: r.settings.Limits(), Stores: stores, TrustedProxies: r.settings.TrustedProxies, Metrics: r.metrics, Gateway: r.gateway,
 		Bodies: r.bodies, Ready: r.ready.checks, Confirm: r.confirm,
 	}
+	if r.many != nil {
+		config.Slots, config.Pass = r.many, r.peers.passing
+		r.many.OnResolved(r.decider.Wake)
+	}
 	if config.Console, err = r.newConsole(); err != nil {
 		return err
 	}
@@ -157,8 +161,16 @@ func (r *service) wire() error {
 // budgets in common. A standby that has their listener stays in front of them.
 func (r *service) makeServers(api int, config httpd.Config) error {
 	if r.standby == nil {
-		server, err := httpd.New(config)
-		r.clients[api].http, r.apis = server, append(r.apis, server)
+		one, err := httpd.New(config)
+		r.clients[api].http, r.apis = one, append(r.apis, one)
+		if err != nil || r.many == nil {
+			return err
+		}
+		config.Passed = true
+		passed, err := httpd.New(config)
+		if err == nil {
+			r.clients, r.apis = append(r.clients, server{http: passed, listener: r.peers.listener}), append(r.apis, passed)
+		}
 		return err
 	}
 	server, err := r.standby.NewServer(config)

@@ -57,6 +57,8 @@ func (c *importCommand) Run(std cli.Streams) error {
 	switch status, err := store.Status(); {
 	case err != nil:
 		return cli.Fail("%v", err)
+	case len(status.Slots) > 1:
+		return cli.Fail("the store has %d slots; import into one that was made without --slots", status.Keyed())
 	case status.Last != 0:
 		return cli.Fail("the database has records already, up to %d; import into one that has none. If an import was interrupted at its end, all is there: hold it against the folder's checkpoint with bailiff events verify", status.Last)
 	}
@@ -229,7 +231,12 @@ func (c *exportCommand) Run(std cli.Streams) error {
 		return cli.Usage("%v", err)
 	}
 	defer store.Close()
+	n, err := store.Count()
 	switch {
+	case err != nil:
+		return cli.Fail("%v", err)
+	case n > 1:
+		return cli.Fail("the store has %d slots, whose records are of no one order; a store of one slot alone is exported", n)
 	case c.Undo:
 		return undo(std, store)
 	case c.To == "":

@@ -3,6 +3,8 @@ package store
 import (
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"bailiff/cmd/bailiff/cli"
@@ -26,6 +28,8 @@ type Commands struct {
 type initCommand struct {
 	Role string `help:"Give this role of the database what a service needs, and no more: it adds to the record and can't change it." placeholder:"ROLE"`
 
+	Slots int `help:"Divide the API keys of a new store into so many slots, up to 1024, so that several instances decide at the same time. 16 are good for eight instances. It can't be changed." placeholder:"N"`
+
 	Retention *bool `negatable:"" help:"Let the role drop old records, too, as SVC_EVENT_RETENTION does; --no-retention takes that back."`
 }
 
@@ -41,7 +45,7 @@ func (c *initCommand) Run(std cli.Streams) error {
 		return cli.Usage("--retention says what --role may do; name the role")
 	}
 	return with(func(s *cmdsettings.Settings, store *pgledger.Store) error {
-		fresh, err := store.Init(pgledger.Setup{Role: c.Role, Drops: c.Retention})
+		fresh, err := store.Init(pgledger.Setup{Role: c.Role, Drops: c.Retention, Slots: c.Slots})
 		if err != nil {
 			return cli.Fail("%v", err)
 		}
@@ -91,6 +95,16 @@ type statusView struct {
 	Unsafe      string         `json:"unsafe,omitempty"`
 	MayChange   bool           `json:"role_may_change_records"`
 	Instances   []instanceView `json:"instances"`
+	// Slots are those of a store that has several; the first has the service-wide records.
+	Slots []slotView `json:"slots,omitempty"`
+}
+
+type slotView struct {
+	Slot    int    `json:"slot"`
+	Owner   string `json:"owner"`
+	Term    int64  `json:"term"`
+	HeardMS int64  `json:"owner_heard_ms"`
+	Last    uint64 `json:"records"`
 }
 
 type instanceView struct {
@@ -119,26 +133,33 @@ func (c *statusCommand) Run(std cli.Streams) error {
 	})
 }
 
-// decides reports whether an instance owns the record, and was heard within its lease.
+// decides reports whether an instance owns each slot of the record, and was heard within its lease.
 func decides(status *pgledger.Status, lease time.Duration) bool {
-	return status.Owner != "" && status.Heard <= lease
+	return !slices.ContainsFunc(status.Slots, func(s pgledger.SlotStatus) bool { return s.Owner == "" || s.Heard > lease })
 }
 
 func view(status *pgledger.Status) statusView {
 	v := statusView{
 		Server: status.Server, ID: status.ID, Environment: status.Environment, Level: status.Writes, Tables: status.Level, Owner: status.Owner, Term: status.Term, HeardMS: status.Heard.Milliseconds(),
-		Last: status.Last, Bytes: status.Bytes, Moved: status.Moved, OffsetMS: status.Offset.Milliseconds(), Unsafe: status.Unsafe, MayChange: status.Changes, Instances: []instanceView{},
+		Last: status.Records(), Bytes: status.Bytes, Moved: status.Moved, OffsetMS: status.Offset.Milliseconds(), Unsafe: status.Unsafe, MayChange: status.Changes, Instances: []instanceView{},
 	}
 	for _, one := range status.Instances {
 		v.Instances = append(v.Instances, instanceView{one.Name, one.Peer, one.Reads, one.Heard.Milliseconds()})
+	}
+	if len(status.Slots) > 1 {
+		for _, one := range status.Slots {
+			v.Slots = append(v.Slots, slotView{one.Slot, one.Owner, one.Term, one.Heard.Milliseconds(), one.Last})
+		}
 	}
 	return v
 }
 
 func tell(std cli.Streams, status *pgledger.Status, lease time.Duration) error {
 	round := func(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
-	fmt.Fprintf(std.Out, "PostgreSQL %s, environment %s, store %s, %d records, %d MiB of tables\n", status.Server, status.Environment, status.ID, status.Last, status.Bytes>>20)
+	fmt.Fprintf(std.Out, "PostgreSQL %s, environment %s, store %s, %d records, %d MiB of tables\n", status.Server, status.Environment, status.ID, status.Records(), status.Bytes>>20)
 	switch {
+	case len(status.Slots) > 1:
+		tellSlots(std, status, lease)
 	case status.Owner == "" && status.Moved != "":
 		fmt.Fprintf(std.Out, "no instance decides: the record was exported to %s\n", status.Moved)
 	case status.Owner == "":
@@ -149,7 +170,7 @@ func tell(std cli.Streams, status *pgledger.Status, lease time.Duration) error {
 		fmt.Fprintf(std.Out, "%s decides (term %d), heard %s ago\n", status.Owner, status.Term, round(status.Heard))
 	}
 	for _, one := range status.Instances {
-		if one.Name != status.Owner && one.Heard <= lease {
+		if len(status.Slots) == 1 && one.Name != status.Owner && one.Heard <= lease {
 			fmt.Fprintf(std.Out, "%s waits, heard %s ago%s\n", one.Name, round(one.Heard), passes(one.Peer))
 		}
 	}
@@ -161,6 +182,50 @@ func tell(std cli.Streams, status *pgledger.Status, lease time.Duration) error {
 	}
 	_, err := fmt.Fprintf(std.Out, "the database's clock is %s ahead of this machine's\n", round(status.Offset))
 	return err
+}
+
+// tellSlots says which instance has which slots of several.
+func tellSlots(std cli.Streams, status *pgledger.Status, lease time.Duration) {
+	fmt.Fprintf(std.Out, "%d slots of keys, and slot 0 with what concerns the whole service\n", status.Keyed())
+	of := map[string][]int{}
+	for _, slot := range status.Slots {
+		owner := slot.Owner
+		if slot.Heard > lease {
+			owner = ""
+		}
+		of[owner] = append(of[owner], slot.Slot)
+	}
+	for _, one := range status.Instances {
+		if one.Heard > lease {
+			continue
+		}
+		if has, ok := of[one.Name]; ok {
+			fmt.Fprintf(std.Out, "%s has the slots %s, and takes requests of others at %s\n", one.Name, ranges(has), one.Peer)
+			delete(of, one.Name)
+		}
+	}
+	if none := of[""]; none != nil {
+		fmt.Fprintf(std.Out, "no instance decides for the slots %s\n", ranges(none))
+	}
+}
+
+// ranges writes ascending numbers briefly, such as 0-3, 7.
+func ranges(numbers []int) string {
+	var text strings.Builder
+	for i := 0; i < len(numbers); i++ {
+		first := numbers[i]
+		for i+1 < len(numbers) && numbers[i+1] == numbers[i]+1 {
+			i++
+		}
+		if text.Len() > 0 {
+			text.WriteString(", ")
+		}
+		fmt.Fprint(&text, first)
+		if numbers[i] > first {
+			fmt.Fprintf(&text, "-%d", numbers[i])
+		}
+	}
+	return text.String()
 }
 
 // passes says where an instance takes requests from others.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -46,7 +47,7 @@ type Store struct {
 	find    *finder
 	db      *postgres // its own connections
 
-	several []*Slot // of a store that has several; nil until Slots was called
+	several atomic.Pointer[[]*Slot] // of a store that has several; nil until slots was called
 	closing sync.Once
 }
 
@@ -183,7 +184,11 @@ func (s *Store) KeepPlace(name, place string) error {
 
 // ID returns the store's id, which was drawn when its tables were made.
 func (s *Store) ID() (string, error) {
-	if err := s.check(max(1, len(s.several))); err != nil {
+	n, err := s.Count()
+	if err == nil {
+		err = s.check(n)
+	}
+	if err != nil {
 		return "", err
 	}
 	made, err := s.db.made()
@@ -219,7 +224,7 @@ func (s *Store) slots() ([]*Slot, error) {
 		slot.life.shares, slot.life.waits = all, func(string) { slot.standing.Store(int32(Waiting)) }
 		several[n] = slot
 	}
-	s.several = several
+	s.several.Store(&several)
 	s.find.calls.Go(func() { all.follow(shared, s.options.Name, s.options.Lease, s.options.Stop) })
 	return several, nil
 }
@@ -228,8 +233,8 @@ func (s *Store) slots() ([]*Slot, error) {
 func (s *Store) Close() {
 	s.closing.Do(func() {
 		s.db.close()
-		if len(s.several) > 0 {
-			s.several[0].shared.manifold.close()
+		if several := s.several.Load(); several != nil {
+			(*several)[0].shared.manifold.close()
 		}
 	})
 }

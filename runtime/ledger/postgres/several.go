@@ -33,7 +33,47 @@ func (s *Store) Share(o slots.Options) (*slots.Ledger, error) {
 }
 
 // OwnerOf returns the instance that has a slot, as this one has heard that waits for it; nil where none is known.
-func (s *Store) OwnerOf(slot int) *Owner { return s.several[slot].Owner() }
+func (s *Store) OwnerOf(slot int) *Owner { return s.each()[slot].Owner() }
+
+// each returns the slots, as far as they are known.
+func (s *Store) each() []*Slot {
+	if several := s.several.Load(); several != nil {
+		return *several
+	}
+	return []*Slot{s.Slot}
+}
+
+// Count returns how many slots of keys the store has.
+func (s *Store) Count() (int, error) {
+	made, err := s.db.made()
+	if err != nil {
+		return 0, fmt.Errorf("ledger: asking the database: %w", err)
+	}
+	return max(1, made.slots), nil
+}
+
+// Counts returns what metrics tell, of all slots together.
+func (s *Store) Counts() (all Counts) {
+	for _, slot := range s.each() {
+		one := slot.Counts()
+		all.Takeovers += one.Takeovers
+		all.Looked += one.Looked
+		if one.Offset.Abs() > all.Offset.Abs() {
+			all.Offset = one.Offset
+		}
+	}
+	return all
+}
+
+// Owned returns of how many slots this instance owns the log, the first of several included.
+func (s *Store) Owned() (n int) {
+	for _, slot := range s.each() {
+		if slot.Standing() == Deciding {
+			n++
+		}
+	}
+	return n
+}
 
 const (
 	sqlKey      = `SELECT slot FROM bailiff.keys WHERE id = $1`
@@ -115,7 +155,7 @@ func (s *Store) Read(from uint64, yield func(first uint64, group []byte) bool) e
 
 // Seen implements slots.Store.
 func (s *Store) Seen() uint64 {
-	f := s.several[0].life
+	f := s.each()[0].life
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.kept.last

@@ -89,7 +89,7 @@ func (s *Slot) open() (*kept, error) {
 	if s.shared == nil {
 		store.db.asking.close() // it may be to a primary that hangs
 	}
-	if err := store.check(max(1, len(store.several))); err != nil {
+	if err := store.check(len(store.each())); err != nil {
 		return nil, err
 	}
 	if err := store.may(); err != nil {

@@ -119,18 +119,41 @@ type Status struct {
 	Level       int // of the tables
 	Writes      int // the level of the store: the highest number of a form that records may have
 
-	Owner string        // name of the instance that decides; "" for none
-	Term  int64         // how often the log was taken, and looked into
-	Heard time.Duration // since the owner was heard
-	Last  uint64        // LSN of the last record
-	Bytes int64         // of all tables
-	Moved string        // where the record was exported to; "" where it was not
+	SlotStatus              // of the first slot
+	Slots      []SlotStatus // of several the first has the service-wide records
+	Bytes int64        // of all tables
+	Moved string       // where the record was exported to; "" where it was not
 
 	Instances []InstanceStatus
 
 	Unsafe  string        // why what the database confirms may be lost with its machine; "" where it is not
 	Changes bool          // the role may change or remove groups
 	Offset  time.Duration // of the database's clock
+}
+
+// A SlotStatus is a slot, and who has it.
+type SlotStatus struct {
+	Slot  int
+	Owner string        // name of the instance that decides; "" for none
+	Term  int64         // how often the log was taken, and looked into
+	Heard time.Duration // since the owner was heard
+	Last  uint64        // LSN of the last record
+}
+
+// Records returns how many records there are, of all slots together.
+func (s *Status) Records() (n uint64) {
+	for _, slot := range s.Slots {
+		n += slot.Last
+	}
+	return n
+}
+
+// Keyed returns how many slots have keys.
+func (s *Status) Keyed() int {
+	if len(s.Slots) > 1 {
+		return len(s.Slots) - 1
+	}
+	return 1
 }
 
 // An InstanceStatus is an instance that was heard in the last day.
@@ -154,12 +177,14 @@ func (s *Store) Status() (status Status, err error) {
 	err = s.db.query(func(ctx context.Context, c *pgx.Conn) error {
 		asked := s.options.Calls.Clock()
 		var now time.Time
-		var heard float64
-		if err := c.QueryRow(ctx, sqlStatus).Scan(&now, &status.Server, &status.ID, &status.Level, &status.Environment, &status.Term, &status.Owner, &heard, &status.Last, &status.Bytes, &status.Changes); err != nil {
+		if err := c.QueryRow(ctx, sqlStatus).Scan(&now, &status.Server, &status.ID, &status.Level, &status.Environment, &status.Bytes, &status.Changes); err != nil {
 			return err
 		}
 		status.Offset = now.Sub(asked.Add(s.options.Calls.Clock().Sub(asked) / 2))
-		status.Heard = seconds(heard)
+		if status.Slots, err = slotsStatus(ctx, c); err != nil {
+			return err
+		}
+		status.SlotStatus = status.Slots[0]
 		rows, err := c.Query(ctx, `SELECT name, peer, reads, extract(epoch FROM clock_timestamp() - seen)::float8 FROM bailiff.instances WHERE seen > clock_timestamp() - interval '1 day' ORDER BY name, seen DESC`)
 		if err != nil {
 			return err
@@ -184,11 +209,28 @@ func (s *Store) Status() (status Status, err error) {
 	return status, nil
 }
 
-const sqlStatus = `SELECT clock_timestamp(), current_setting('server_version'), st.id, st.level, st.environment, s.term, COALESCE(s.owner_name, ''),
-COALESCE(extract(epoch FROM clock_timestamp() - i.seen)::float8, 0), COALESCE((SELECT g.last FROM bailiff.groups g WHERE g.slot = 0 ORDER BY g.first DESC LIMIT 1), 0),
+const sqlStatus = `SELECT clock_timestamp(), current_setting('server_version'), st.id, st.level, st.environment,
 (SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'bailiff' AND c.relkind = 'r'),
 has_table_privilege('bailiff.groups', 'UPDATE') OR has_table_privilege('bailiff.groups', 'DELETE') OR has_table_privilege('bailiff.groups', 'TRUNCATE')
-FROM bailiff.store st, bailiff.slots s LEFT JOIN bailiff.instances i ON i.id = s.owner WHERE s.slot = 0`
+FROM bailiff.store st`
+
+const sqlSlotsStatus = `SELECT s.slot, s.term, COALESCE(s.owner_name, ''), COALESCE(extract(epoch FROM clock_timestamp() - i.seen)::float8, 0),
+COALESCE((SELECT g.last FROM bailiff.groups g WHERE g.slot = s.slot ORDER BY g.first DESC LIMIT 1), 0)
+FROM bailiff.slots s LEFT JOIN bailiff.instances i ON i.id = s.owner ORDER BY s.slot`
+
+// slotsStatus asks who has which slot.
+func slotsStatus(ctx context.Context, c *pgx.Conn) ([]SlotStatus, error) {
+	rows, err := c.Query(ctx, sqlSlotsStatus)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (one SlotStatus, err error) {
+		var heard float64
+		err = row.Scan(&one.Slot, &one.Term, &one.Owner, &heard, &one.Last)
+		one.Heard = seconds(heard)
+		return one, err
+	})
+}
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 

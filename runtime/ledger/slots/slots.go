@@ -202,6 +202,21 @@ func (l *Ledger) Of(hash [32]byte) int {
 	return 1 + int(binary.BigEndian.Uint64(hash[:8])%keyed) //nolint:gosec // it is below the number of slots
 }
 
+// Slots returns how many slots there are, the first of several included.
+func (l *Ledger) Slots() int { return len(l.slots) }
+
+// Here calls visit with the ledger of each slot that is here, until it returns an error.
+func (l *Ledger) Here(visit func(slot int, of *commit.Ledger) error) error {
+	for _, s := range l.slots {
+		if here := s.here.Load(); here != nil {
+			if err := visit(s.number, here); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // A Stay is a request's time in a slot that is here. Its Confirmer confirms what the request has seen of the slot.
 type Stay struct {
 	commit.Confirmer

@@ -1,0 +1,176 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"time"
+
+	"bailiff/httpd"
+	"bailiff/runtime/atomicfile"
+	"bailiff/runtime/attest"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/slots"
+)
+
+// fitsSlots refuses settings with which an instance can't share a store of several slots.
+func (r *service) fitsSlots() error {
+	s := r.settings
+	for _, row := range []struct {
+		set  bool
+		name string
+	}{
+		{s.EventRetention != 0, "SVC_EVENT_RETENTION"},
+		{s.OTLPLogs != "", "SVC_OTLP_LOGS"},
+	} {
+		if row.set {
+			return fmt.Errorf("%s works over one log, and this store has one for each of its slots; unset it", row.name)
+		}
+	}
+	if s.PeerListen == "" || s.PeerCert == "" {
+		return errors.New("SVC_STORE has several slots, and instances ask each other about their keys; set SVC_PEER_LISTEN, SVC_PEER_CERT, SVC_PEER_KEY and SVC_PEER_CA")
+	}
+	return nil
+}
+
+// openSlots opens the ledger over the slots of the store that are this instance's share, as they come.
+func (r *service) openSlots(errorf func(format string, arguments ...any)) error {
+	many, err := r.store.Share(slots.Options{
+		Commit: commit.Options{Random: r.calls.Random, Logger: errorf, Observer: r.metrics, Clock: r.calls.Clock, Go: r.calls.Go},
+		Remote: r.peers.passing.Ask, Log: r.log, Timers: r.calls.Timers, Go: r.calls.Go, Opened: r.slotOpened,
+	})
+	if err != nil {
+		return err
+	}
+	r.ledger, r.confirm, r.many = many, many, many
+	return nil
+}
+
+// instanceOf is the instance that has a slot that is not here.
+func (r *service) instanceOf(slot int) httpd.Instance {
+	owner := r.store.OwnerOf(slot)
+	if owner == nil {
+		return httpd.Instance{}
+	}
+	return httpd.Instance{Name: owner.Name, Peer: owner.Peer, Gone: owner.Gone()}
+}
+
+// slotCheckpoint is where the checkpoint of a slot's log is.
+func (r *service) slotCheckpoint(slot int) string {
+	return r.settings.CheckpointPath() + "-" + strconv.Itoa(slot)
+}
+
+// slotOpened holds the log of a slot that has come against the checkpoint that this instance keeps of it, if it had the slot before. Where
+// records are missing the instance ends, as one with a log of its own does.
+func (r *service) slotOpened(slot int, l *commit.Ledger) error {
+	if r.proof.none {
+		return nil
+	}
+	head, err := l.Head(context.Background())
+	if err != nil {
+		return err
+	}
+	err = r.compare(r.slotCheckpoint(slot), head)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		err = fmt.Errorf("slot %d: %w", slot, err)
+		select {
+		case r.failed <- err:
+		default: // it ends already
+		}
+	}
+	return err
+}
+
+// keepSlotCheckpoints signs how far the logs have come of the slots that are here.
+func (r *service) keepSlotCheckpoints(ctx context.Context) error {
+	heads := map[int]ledger.Head{}
+	err := r.many.Here(func(slot int, l *commit.Ledger) error {
+		if err := l.Flush(ctx); err != nil {
+			return nil //nolint:nilerr // it is being lost, which is said elsewhere
+		}
+		if head, err := l.Head(ctx); err == nil && head.LSN > 0 {
+			heads[slot] = head
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	now := r.clock()
+	for slot, head := range heads {
+		if r.signedSlots[slot] == head {
+			continue
+		}
+		signed, err := r.signer.SignCheckpoint(attest.Checkpoint{Stream: head.Stream, LSN: head.LSN, Hash: head.Hash, At: now})
+		if err == nil {
+			err = atomicfile.ReplacePrivate(r.slotCheckpoint(slot), signed)
+		}
+		if err != nil {
+			return fmt.Errorf("slot %d: %w", slot, err)
+		}
+		r.signedSlots[slot] = head
+	}
+	r.checkpointed.Store(now.UnixNano())
+	return r.recordSigner()
+}
+
+// lostSlots is how many looks in a row may find a slot that is nowhere, as while another instance takes it.
+const lostSlots = 5
+
+// checkSlots finds slots whose keys can't be decided for: they are not here, and no instance is known that has them.
+func (r *service) checkSlots() httpd.Check {
+	if err := r.many.Health(); errors.Is(err, ledger.ErrClosed) {
+		return checkLedger(err)
+	}
+	here, lost := 0, 0
+	for slot := range r.many.Slots() {
+		if stay, ok := r.many.Enter(slot); ok {
+			stay.Leave()
+			here++
+		} else if owner := r.instanceOf(slot); owner.Gone == nil || owner.Peer == "" {
+			lost++
+		}
+	}
+	if lost == 0 {
+		r.lost, r.found = 0, true
+		return httpd.Check{Name: "ledger", Ready: true, Reason: fmt.Sprintf("%d of %d slots are here, and the others at instances that are known", here, r.many.Slots())}
+	}
+	r.lost++
+	return httpd.Check{Name: "ledger", Ready: r.lost <= lostSlots && r.found, Reason: fmt.Sprintf("no instance is known that has %d of %d slots", lost, r.many.Slots())}
+}
+
+// watchPeers asks the instances that have slots, again and again, whether they can be reached.
+func (r *service) watchPeers(ctx context.Context) error {
+	known, reached := map[string]bool{}, 0
+	for slot := range r.many.Slots() {
+		to := r.instanceOf(slot)
+		if to.Gone == nil || to.Peer == "" || known[to.Name+" "+to.Peer] {
+			continue
+		}
+		known[to.Name+" "+to.Peer] = true
+		if _, err := r.askPath(ctx, to, "/healthz"); err == nil {
+			reached++
+		}
+	}
+	if len(known) < 2 || reached > 0 {
+		r.peers.alone.Store(0)
+		return nil
+	}
+	r.peers.alone.Add(1)
+	return nil
+}
+
+// checkPeers finds that this instance can reach no other one, of which there are at least two: they can reach each other.
+func (r *service) checkPeers() httpd.Check {
+	patience := 2*time.Duration(r.settings.StoreLease) + standbyPatience
+	if time.Duration(r.peers.alone.Load())*askPeerEvery > patience {
+		return httpd.Check{Name: "peers", Reason: "no other instance can be reached, so that keys of their slots are refused here"}
+	}
+	return httpd.Check{Name: "peers", Ready: true, Reason: "other instances can be reached, or there are none"}
+}
