@@ -160,6 +160,9 @@ func (s *Server) noContent(c *call, fault *service.Failure) {
 
 func (s *Server) events(c *call) {
 	query, fault := eventQuery(c.QueryArgs())
+	if fault == nil && query.AfterEach != nil {
+		fault = schemaFailure("after: is the next of a page of the events of all keys; continue a page of this key's")
+	}
 	if fault != nil {
 		s.fail(c, fault)
 		return

@@ -29,9 +29,8 @@ type eventParameter struct {
 }
 
 var eventParameters = []eventParameter{
-	{"after", "is the next of the page before", func(text string, q *events.Query) (ok bool) {
-		q.After, ok = wholeNumber(text, events.MaxCursor)
-		return ok
+	{"after", "is the next of the page before", func(text string, q *events.Query) bool {
+		return q.Continue(text)
 	}},
 	{"from", "is a time as RFC 3339 has it, such as 2026-11-21T12:00:00Z", func(text string, q *events.Query) (ok bool) {
 		q.From, ok = moment(text)

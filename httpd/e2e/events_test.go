@@ -17,6 +17,7 @@ import (
 // logged is one event as the service lists it.
 type logged struct {
 	LSN                                                                uint64
+	Slot                                                               int
 	Event, Decision, HoldID, HoldStatus, KeyID, Commitment, PolicyHash string
 	Code                                                               string `json:"errorCode"`
 	Rule                                                               string `json:"matchedRule"`

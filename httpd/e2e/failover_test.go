@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,7 +36,9 @@ type failover struct {
 	*site
 	primary, standby *pgtest.Server
 	instances        []*instance
-	key              string
+	slots            int      // of the store, the first of several included
+	key              string   // of clients; several have keys
+	keys             []string // of a store of several slots
 	serial           atomic.Int64
 	answers          atomic.Int64 // decisions that were told
 	ending           atomic.Bool
@@ -45,8 +48,19 @@ type failover struct {
 	told   told
 	silent time.Duration // the longest time without an answer
 	last   time.Time     // an answer came
+	byKey  [maxFailoverKeys]answered
 	errors int           // requests that were not answered
 }
+
+// An answered is what clients were told of a key.
+type answered struct {
+	number int
+	silent time.Duration // the longest time without an answer
+	last   time.Time     // one came
+}
+
+// maxFailoverKeys is how many keys clients have at most.
+const maxFailoverKeys = 16
 
 // An instance is started again whenever it ends.
 type instance struct {
@@ -69,12 +83,23 @@ type instance struct {
 
 func newFailover(t *testing.T, passing bool, names ...string) *failover {
 	t.Helper()
-	f := &failover{passing: passing, told: told{groups: map[string]string{}, decisions: map[string]string{}}, last: time.Now()}
+	return newFailoverOf(t, passing, 1, names...)
+}
+
+// newFailoverOf is newFailover over a store of so many slots.
+func newFailoverOf(t *testing.T, passing bool, slots int, names ...string) *failover {
+	t.Helper()
+	f := &failover{passing: passing, slots: 1, told: told{groups: map[string]string{}, decisions: map[string]string{}}, last: time.Now()}
 	f.primary, f.standby = pgtest.StartPair(t)
 	f.site = newSite(t, fmt.Sprintf(toolPolicy, taskLimit), "SVC_STORE="+pgtest.Both(f.primary, f.standby), "SVC_STORE_LEASE="+failoverLease.String())
 	f.env = append(f.env, "SVC_KEY_DIR="+f.path("keys"))
-	f.must("store", "init")
-	f.key = f.apiKey() // before any instance runs
+	if slots == 1 {
+		f.must("store", "init")
+		f.key = f.apiKey() // before any instance runs
+	} else {
+		f.slots = slots + 1
+		f.must("store", "init", "--slots", strconv.Itoa(slots))
+	}
 	peers := f.certify(names...)
 	for _, name := range names {
 		i := &instance{f: f, name: name, ended: make(chan struct{}), env: append(slices.Clone(f.env), append(peers[name], "SVC_DATA_DIR="+f.path("data-"+name), "SVC_INSTANCE="+name)...)}
@@ -239,14 +264,18 @@ func (f *failover) decides(client int, stop <-chan struct{}) {
 		}
 		base := f.instances[at%len(f.instances)].address()
 		sum := sha256.Sum256(fmt.Append(nil, f.serial.Add(1)))
-		commitment, task := hex.EncodeToString(sum[:]), fmt.Sprintf("t-%d", n/60*4+client%4)
+		commitment, task, key, of := hex.EncodeToString(sum[:]), fmt.Sprintf("t-%d", n/60*4+client%4), f.key, &f.byKey[0]
+		if len(f.keys) > 0 {
+			k := client % len(f.keys)
+			key, of, task = f.keys[k], &f.byKey[k], fmt.Sprintf("%d-%s", k, task)
+		}
 		body := strings.Replace(tool("bash", fmt.Sprintf(`"command":%q,"task_id":%q`, []string{"ls", "ls", "rm -rf /"}[n%3], task)), strings.Repeat("ab", 32), commitment, 1)
 		f.mu.Lock()
 		f.told.groups[commitment] = task
 		f.mu.Unlock()
 		got, err := answer{}, error(nil)
 		if base != "" {
-			got, err = (&running{base: base}).postBy(web, "/v1/authorize", f.key, body)
+			got, err = (&running{base: base}).postBy(web, "/v1/authorize", key, body)
 		}
 		if base == "" || err != nil || got.PolicyHash == "" || got.Code == "SVC_LIMIT_STORE_UNAVAILABLE" {
 			at++
@@ -262,6 +291,8 @@ func (f *failover) decides(client int, stop <-chan struct{}) {
 		f.mu.Lock()
 		f.told.decisions[commitment] = got.Status
 		f.silent, f.last = max(f.silent, time.Since(f.last)), time.Now()
+		of.number++
+		of.silent, of.last = max(of.silent, time.Since(of.last)), time.Now()
 		f.mu.Unlock()
 	}
 }

@@ -298,10 +298,12 @@ func (t *told) problems(log []logged) (found []string) {
 	problem := func(format string, arguments ...any) { found = append(found, fmt.Sprintf(format, arguments...)) }
 	recorded, allowed, resolved := map[string]string{}, map[string]int{}, map[string]bool{}
 	var deployed []string
-	for i, e := range log {
-		if i > 0 && e.LSN <= log[i-1].LSN {
-			problem("the event %d comes after %d", e.LSN, log[i-1].LSN)
+	last := map[int]uint64{} // by slot
+	for _, e := range log {
+		if e.LSN <= last[e.Slot] {
+			problem("the event %d comes after %d of slot %d", e.LSN, last[e.Slot], e.Slot)
 		}
+		last[e.Slot] = e.LSN
 		switch {
 		case e.Event == "decision" && e.Decision != "TEST_RUN":
 			if was, twice := recorded[e.Commitment]; twice {

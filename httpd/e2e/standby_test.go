@@ -72,8 +72,20 @@ func (f *failover) standbyLog() (log []logged, err error) {
 		return nil, err
 	}
 	defer store.Close()
+	for slot := range f.slots {
+		one, err := f.standbySlot(store, slot)
+		if err != nil {
+			return nil, err
+		}
+		log = append(log, one...)
+	}
+	return log, nil
+}
+
+// standbySlot returns the events that the standby has of a slot.
+func (f *failover) standbySlot(store *pgledger.Store, slot int) (log []logged, err error) {
 	groups := memory.NewLog()
-	err = store.Look(func(from commit.Log) error {
+	err = store.Look(slot, func(from commit.Log) error {
 		var kept error
 		read := from.Read(1, func(first uint64, group []byte) bool {
 			kept = groups.Append(first, append([]byte(nil), group...))
@@ -103,6 +115,7 @@ func (f *failover) standbyLog() (log []logged, err error) {
 			if err != nil {
 				return nil, err
 			}
+			one.Slot = slot
 			log = append(log, one)
 		}
 		if !page.More {

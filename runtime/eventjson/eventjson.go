@@ -17,10 +17,11 @@ import (
 
 // Event is an event. What an event does not have is left out.
 type Event struct {
-	LSN       uint64    `json:"lsn"`       // place in the log; the cursor
-	Event     string    `json:"event"`     // decision, hold.resolved, policy.deployed…
-	KeyID     string    `json:"keyId"`     // the API key
-	Timestamp time.Time `json:"timestamp"` // UTC
+	LSN       uint64    `json:"lsn"`            // place in the log; the cursor
+	Slot      int       `json:"slot,omitempty"` // whose log that is, of events of several slots
+	Event     string    `json:"event"`          // decision, hold.resolved, policy.deployed…
+	KeyID     string    `json:"keyId"`          // the API key
+	Timestamp time.Time `json:"timestamp"`      // UTC
 
 	// Of a decision and, as far as it has them, of an attestation's use.
 	ID         string `json:"id,omitempty"` // of the request
@@ -108,7 +109,7 @@ type Details struct {
 // View returns the form of an event.
 func View(e *ledger.LoggedEvent) Event {
 	view := Event{
-		LSN: e.LSN, Event: e.Kind.String(), KeyID: e.Key.String(), Timestamp: time.Unix(0, e.At).UTC(),
+		LSN: e.LSN, Slot: e.Slot, Event: e.Kind.String(), KeyID: e.Key.String(), Timestamp: time.Unix(0, e.At).UTC(),
 		Endpoint: e.Event.Endpoint, RequestID: e.Event.RequestID, AgentID: e.Event.AgentID, Action: e.Event.Action,
 		ChainID: e.Event.ChainID, Commitment: digest(e.Event.Commitment), PolicyHash: digest(e.Event.PolicyHash),
 		HoldID: id(e.Hold), WebhookID: id(e.Webhook), WebhookChange: e.Kind.WebhookChange(),

@@ -4,6 +4,8 @@ package events
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
@@ -60,7 +62,10 @@ func (a *Reader) Turn(ctx context.Context, key *ledger.Key) (done func(), ok boo
 
 // Query asks for a page of events. A zero field does not narrow the search.
 type Query struct {
-	After    uint64    // events behind this place, the Next of the page before
+	After uint64 // events behind this place, the Next of the page before
+	// AfterEach is After for the log of each slot, where the store has several and the query is for the events of all keys.
+	AfterEach []uint64
+
 	From, To time.Time // at From or later, and before To
 	Decision ledger.Decision
 	Rule     string // matched_rule
@@ -111,7 +116,7 @@ func (a *Reader) EventsOf(ctx context.Context, keyID string, query Query) (*Page
 
 func eventsOf(ctx context.Context, l ledger.EventReader, key ledger.ID, query Query) (*Page, error) {
 	asked := ledger.EventQuery{
-		After: query.After, Key: key, From: Nanoseconds(query.From), To: Nanoseconds(query.To),
+		After: query.After, AfterEach: query.AfterEach, Key: key, From: Nanoseconds(query.From), To: Nanoseconds(query.To),
 		Decision: query.Decision, Rule: query.Rule, Agent: query.Agent, Task: query.Task, Action: strings.ToLower(query.Action),
 		Limit: query.Limit, Examine: Examined,
 	}
@@ -135,12 +140,55 @@ func eventsOf(ctx context.Context, l ledger.EventReader, key ledger.ID, query Qu
 	if err != nil {
 		return nil, err
 	}
-	view := &Page{Events: make([]eventjson.Event, len(page.Events)), Next: strconv.FormatUint(page.Next, 10), More: page.More, Dropped: page.Dropped}
+	view := &Page{Events: make([]eventjson.Event, len(page.Events)), Next: (&Query{After: page.Next, AfterEach: page.NextEach}).Cursor(), More: page.More, Dropped: page.Dropped}
 	for i := range page.Events {
 		view.Events[i] = eventjson.View(&page.Events[i])
 	}
 	return view, nil
 }
+
+// eachCursor begins a cursor for the logs of several slots. What follows is the place in each, as varints in base64url.
+const eachCursor = "s"
+
+// Cursor returns where the query begins, as the Next of the page before has it.
+func (q *Query) Cursor() string {
+	if q.AfterEach == nil {
+		return strconv.FormatUint(q.After, 10)
+	}
+	var places []byte
+	for _, lsn := range q.AfterEach {
+		places = binary.AppendUvarint(places, lsn)
+	}
+	return eachCursor + base64.RawURLEncoding.EncodeToString(places)
+}
+
+// Continue has the query ask for what follows a page, whose Next is given. It reports false for a text that no page has.
+func (q *Query) Continue(next string) bool {
+	if each, of := strings.CutPrefix(next, eachCursor); of {
+		places, err := base64.RawURLEncoding.Strict().DecodeString(each)
+		if err != nil || len(places) == 0 {
+			return false
+		}
+		q.AfterEach = nil
+		for len(places) > 0 {
+			lsn, n := binary.Uvarint(places)
+			if n <= 0 || lsn > MaxCursor || len(q.AfterEach) > maxSlots {
+				return false
+			}
+			q.AfterEach, places = append(q.AfterEach, lsn), places[n:]
+		}
+		return true
+	}
+	lsn, err := strconv.ParseUint(next, 10, 64)
+	if err != nil || lsn > MaxCursor || strconv.FormatUint(lsn, 10) != next {
+		return false
+	}
+	q.After = lsn
+	return true
+}
+
+// maxSlots is how many slots a store may have at most, the first of several not counted.
+const maxSlots = 1024
 
 // Nanoseconds returns a time as the ledger has it; one that is outside of what it can hold is its nearest. The zero time
 // is zero.

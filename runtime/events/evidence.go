@@ -108,7 +108,7 @@ func (a *Reader) search(ctx context.Context, query ledger.EventQuery) (*ledger.L
 		case !page.More || query.Examine == 1:
 			return nil, nil
 		}
-		query.After = page.Next
+		query.Continue(&page)
 	}
 }
 

@@ -153,6 +153,11 @@ type LoggedEvent struct {
 
 	// Of a drop of old events: all of it. Shared; must not be changed.
 	Drop *Drop
+
+	// Of a copy of a service-wide record in another slot's log: the LSN of the record in the first slot's. 0 of all else.
+	Origin uint64
+	// Slot is whose log it is in, of events of several slots.
+	Slot int
 }
 
 // A CounterValue is a counter and how far it has come.
@@ -163,7 +168,10 @@ type CounterValue struct {
 
 // An EventQuery asks for a page of events. A zero field does not narrow the search.
 type EventQuery struct {
-	After    uint64   // only events whose LSN is larger
+	After uint64 // only events whose LSN is larger
+	// AfterEach is After for the log of each slot, of a ledger over several that is asked for the events of all keys; nil: from their beginnings.
+	AfterEach []uint64
+
 	Key      ID       // only events of this key
 	From, To int64    // only events at From or later, and before To: Unix nanoseconds
 	Decision Decision // only decisions that ended so
@@ -193,7 +201,12 @@ type EventPage struct {
 	// Next is the After of the following page. More says that there may be one.
 	Next uint64
 	More bool
+	// NextEach is the AfterEach of the following page, of events of several slots.
+	NextEach []uint64
 }
+
+// Continue has the query ask for what follows a page.
+func (q *EventQuery) Continue(page *EventPage) { q.After, q.AfterEach = page.Next, page.NextEach }
 
 // Usage is the number of ALLOWED decisions of a key in one UTC month.
 type Usage struct {

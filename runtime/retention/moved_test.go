@@ -46,7 +46,7 @@ func TestLookWhileDropping(t *testing.T) {
 	must(t, err)
 	defer store.Close()
 	dropped := false
-	must(t, store.Look(func(log commit.Log) error {
+	must(t, store.Look(0, func(log commit.Log) error {
 		_, err := commit.VerifyLog(log, func(ledger.Beginning) error { return nil }, func(ledger.Head) error {
 			if dropped {
 				return nil

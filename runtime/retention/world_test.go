@@ -89,7 +89,7 @@ func (w *world) chain() (chain commit.Verified, err error) {
 		return chain, err
 	}
 	defer store.Close()
-	err = store.Look(func(log commit.Log) error {
+	err = store.Look(0, func(log commit.Log) error {
 		chain, err = commit.VerifyChain(log, 0)
 		return err
 	})

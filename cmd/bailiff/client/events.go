@@ -132,8 +132,8 @@ func (c *eventsListCommand) show(ctx context.Context, std cli.Streams, query eve
 				return err
 			}
 		}
-		if query.After, err = strconv.ParseUint(page.Next, 10, 64); err != nil {
-			return cli.Fail("the page's cursor can't be read: %v", err)
+		if !query.Continue(page.Next) {
+			return cli.Fail("the page's cursor %.40q can't be read", page.Next)
 		}
 		switch {
 		case page.More:
@@ -210,8 +210,8 @@ func parseDecision(text string) (ledger.Decision, error) {
 // EncodeQuery is a query as the routes take it.
 func EncodeQuery(query events.Query) url.Values {
 	values := url.Values{"limit": {strconv.Itoa(query.Limit)}}
-	if query.After != 0 {
-		values.Set("after", strconv.FormatUint(query.After, 10))
+	if next := query.Cursor(); next != "0" {
+		values.Set("after", next)
 	}
 	if !query.From.IsZero() {
 		values.Set("from", query.From.UTC().Format(time.RFC3339Nano))

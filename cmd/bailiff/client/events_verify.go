@@ -132,7 +132,7 @@ func readRecord(s *cmdsettings.Settings, use func(commit.Log) error) error {
 		return err
 	}
 	defer store.Close()
-	return store.Look(use)
+	return store.Look(0, use)
 }
 
 // tell says how much was verified, and against what.

@@ -56,7 +56,7 @@ func verifies(t *testing.T, chain commit.Verified, err error) {
 func importFrom(t *testing.T, store *Store, dir string) {
 	t.Helper()
 	must(t, fillFrom(store, dir))
-	must(t, store.Look(func(log commit.Log) error {
+	must(t, store.Look(0, func(log commit.Log) error {
 		chain, err := commit.VerifyChain(log, 0)
 		verifies(t, chain, err)
 		return nil
@@ -360,7 +360,7 @@ func TestLookAltered(t *testing.T) {
 		if rows, err := db.copying.exec(change); rows != 1 || err != nil {
 			t.Fatal(rows, err)
 		}
-		err = store.Look(func(log commit.Log) error {
+		err = store.Look(0, func(log commit.Log) error {
 			chain, err := commit.VerifyChain(log, 0)
 			if err == nil && chain.Torn {
 				err = commit.ErrUnfinished

@@ -24,14 +24,18 @@ var errRecords = errors.New("ledger: the database has records already; a log is 
 // ErrUnsettled says that the database has not said whether it has kept what Fill has filled.
 var ErrUnsettled = errors.New("ledger: it is not known whether the database has kept the record")
 
-// Look calls use with the log as it is at one moment, which can't be changed by it, while an instance may decide, and drop old groups.
-func (s *Store) Look(use func(commit.Log) error) error {
-	if err := s.check(1); err != nil {
+// Look calls use with the log of a slot as it is at one moment, which can't be changed by it, while an instance may decide, and drop old groups.
+func (s *Store) Look(slot int, use func(commit.Log) error) error {
+	n, err := s.Count()
+	if err == nil {
+		err = s.check(n)
+	}
+	if err != nil {
 		return err
 	}
 	now := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	return s.find.alone(context.Background(), movePatience, now, func(ctx context.Context, t pgx.Tx) error {
-		l := &log{life: s.life, db: s.db}
+		l := &log{life: s.life, db: s.db, slot: slot}
 		return use(looking{log: l, query: func(statement func(context.Context, *pgx.Conn) error) error { return statement(ctx, t.Conn()) }})
 	})
 }

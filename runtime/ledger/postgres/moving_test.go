@@ -59,7 +59,7 @@ func TestFill(t *testing.T) {
 		t.Errorf("a database that has records is filled: %v", err)
 	}
 	seen := 0
-	must(t, store.Look(func(log commit.Log) error {
+	must(t, store.Look(0, func(log commit.Log) error {
 		return log.Read(1, func(uint64, []byte) bool { seen++; return true })
 	}))
 	if n := count(); n != int64(len(groups)) || seen != len(groups) {

@@ -121,8 +121,8 @@ type Status struct {
 
 	SlotStatus              // of the first slot
 	Slots      []SlotStatus // of several the first has the service-wide records
-	Bytes int64        // of all tables
-	Moved string       // where the record was exported to; "" where it was not
+	Bytes      int64        // of all tables
+	Moved      string       // where the record was exported to; "" where it was not
 
 	Instances []InstanceStatus
 

@@ -434,10 +434,10 @@ func (l *Ledger) Pin(ctx context.Context, key ledger.ID, server, tool string) (l
 	return asks(l, key, func(c asked) (ledger.Pin, error) { return c.Pin(ctx, key, server, tool) })
 }
 
-// Events implements ledger.Ledger, for one key.
+// Events implements ledger.Ledger.
 func (l *Ledger) Events(ctx context.Context, query ledger.EventQuery) (ledger.EventPage, error) {
 	if query.Key.IsZero() && len(l.slots) > 1 {
-		return ledger.EventPage{}, errSeveral
+		return l.eventsOfAll(ctx, query)
 	}
 	return asks(l, query.Key, func(c asked) (ledger.EventPage, error) { return c.Events(ctx, query) })
 }

@@ -8,7 +8,7 @@ import (
 // View returns what readers of the log see of r; its Kind is NoRecord where that is nothing. Its texts share r's memory; its
 // counters are a copy.
 func (r *Record) View(lsn uint64) ledger.LoggedEvent {
-	e := ledger.LoggedEvent{LSN: lsn, Kind: r.Kind, Key: r.Key, At: r.Now}
+	e := ledger.LoggedEvent{LSN: lsn, Kind: r.Kind, Key: r.Key, At: r.Now, Origin: r.Origin}
 	if show := kinds[r.Kind].show; show != nil {
 		show(r, &e)
 	}

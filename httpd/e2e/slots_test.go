@@ -1,0 +1,229 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	mathrand "math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"bailiff/fuzz/kit/seed"
+	"bailiff/fuzz/kit/wire"
+)
+
+// slotsStatus is what store status tells of slots.
+type slotsStatus struct {
+	Slots []struct {
+		Slot  int
+		Owner string
+	}
+}
+
+// owned returns which instance has each slot, as soon as each has one.
+func (f *failover) owned() (owners []string) {
+	f.t.Helper()
+	f.await("each slot has an owner", func() bool {
+		text, _, code := f.run("store", "status", "--json")
+		var status slotsStatus
+		if code != 0 || json.Unmarshal([]byte(text), &status) != nil {
+			return false
+		}
+		owners = nil
+		for _, slot := range status.Slots {
+			owners = append(owners, slot.Owner)
+		}
+		return true
+	})
+	return owners
+}
+
+// share waits until each instance has no more than its share of the slots, and is ready.
+func (f *failover) share() {
+	f.t.Helper()
+	f.await("the slots are shared", func() bool {
+		counts := map[string]int{}
+		owners := f.owned()
+		for _, owner := range owners {
+			counts[owner]++
+		}
+		for _, i := range f.instances {
+			if n := counts[i.name]; n == 0 || n > (len(owners)+len(f.instances)-1)/len(f.instances) {
+				return false
+			}
+			if status, _, _ := (&running{site: f.site, base: i.address()}).get("/readyz"); status != 200 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// TestSlots: over a store of several slots any instance answers any request as the one does that has the key's slot.
+func TestSlots(t *testing.T) {
+	f := newFailoverOf(t, true, 4, "a", "b", "c")
+	defer f.end()
+	f.share()
+	var keys []registered
+	for n := range 8 {
+		keys = append(keys, f.second(f.instances[n%3]))
+	}
+	at := func(n int) *running { return &running{site: f.site, base: f.instances[n%3].address()} }
+	for k, key := range keys {
+		for n := range taskLimit + 2 {
+			body := strings.Replace(tool("bash", `"command":"ls","task_id":"limited"`), strings.Repeat("ab", 32), fmt.Sprintf("%064x", 1000*k+n), 1)
+			got := at(k+n).ask("/v1/authorize", key.APIKey, body)
+			if want := map[bool]string{true: "ALLOWED", false: "DENIED"}[n < taskLimit]; got.Status != want {
+				t.Errorf("request %d of key %d: %d %s, and not %s", n, k, got.HTTP, got.Raw, want)
+			}
+		}
+	}
+	if _, err := f.on(f.instances[1], "keys", "revoke", keys[0].KeyID); err != nil {
+		t.Error(err)
+	}
+	for n := range 3 {
+		if got := at(n).ask("/v1/authorize", keys[0].APIKey, tool("bash", `"command":"ls"`)); got.HTTP != 401 {
+			t.Errorf("a key that was revoked: %d %s", got.HTTP, got.Raw)
+		}
+		if got := at(n).ask("/v1/authorize", "sk_svc_"+strings.Repeat("0", 64), tool("bash", `"command":"ls"`)); got.HTTP != 401 {
+			t.Errorf("a key that is none: %d %s", got.HTTP, got.Raw)
+		}
+	}
+	began := time.Now()
+	if _, err := f.on(f.instances[2], "freeze", "--reason", "drill"); err != nil {
+		t.Error(err)
+	}
+	t.Logf("the freeze took %v", time.Since(began))
+	for k, key := range keys[1:] {
+		if got := at(k).ask("/v1/authorize", key.APIKey, tool("bash", `"command":"ls"`)); got.Code != "SVC_FROZEN" {
+			t.Errorf("key %d of a frozen service: %d %s", k+1, got.HTTP, got.Raw)
+		}
+	}
+}
+
+// allGoOn waits until clients are answered for each key again, and returns the longest time for which a key was not since this was called
+// last.
+func (f *failover) allGoOn() (silent time.Duration) {
+	f.t.Helper()
+	f.mu.Lock()
+	before := f.byKey
+	f.mu.Unlock()
+	f.await("decisions go on for each key", func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for k := range f.keys {
+			if f.byKey[k].number < before[k].number+3 {
+				return false
+			}
+		}
+		return true
+	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for k := range f.keys {
+		silent = max(silent, f.byKey[k].silent)
+		f.byKey[k].silent = 0
+	}
+	return silent
+}
+
+// TestSlotsFailover ends instances of a store of several slots in every way, and then the primary, while clients decide: nothing that they
+// were told is lost, no limit is exceeded, and nothing is decided twice.
+func TestSlotsFailover(t *testing.T) {
+	random := mathrand.New(mathrand.NewPCG(uint64(seed.Value(t)), 3))
+	for range times(t, "BAILIFF_FAILOVERS", 1) {
+		slotsFailOver(t, random)
+	}
+}
+
+func slotsFailOver(t *testing.T, random *mathrand.Rand) {
+	f := newFailoverOf(t, true, 4, "a", "b", "c")
+	defer f.end()
+	f.share()
+	for range 8 {
+		f.keys = append(f.keys, f.second(f.instances[0]).APIKey)
+	}
+	stop := make(chan struct{})
+	var clients sync.WaitGroup
+	for client := range 8 {
+		clients.Go(func() { f.decides(client, stop) })
+	}
+	f.allGoOn()
+	faults := f.slotFaults()
+	random.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
+	faults = append(faults[:5], slotFault{"primary lost", func(*instance) { f.lostPrimary() }})
+	for n, fault := range faults {
+		i := f.instances[random.IntN(len(f.instances))]
+		fault.do(i)
+		silent := f.allGoOn()
+		f.mu.Lock()
+		t.Logf("%s (instance %s): at most %v without an answer for a key, and %v for all of them; %d requests without one",
+			fault.name, i.name, silent.Round(time.Millisecond), f.silent.Round(time.Millisecond), f.errors)
+		f.silent, f.errors = 0, 0
+		f.mu.Unlock()
+		f.await("all instances run", func() bool {
+			return !slices.ContainsFunc(f.instances, func(i *instance) bool { return i.address() == "" })
+		})
+		if n < len(faults)-1 {
+			f.onStandby(fault.name)
+		}
+		if t.Failed() {
+			break
+		}
+	}
+	close(stop)
+	clients.Wait()
+	log := f.hold("all of it")
+	f.canaries(log)
+	t.Logf("%d decisions told, %d events", len(f.told.decisions), len(log))
+}
+
+// A slotFault is what happens to an instance of several that decide.
+type slotFault struct {
+	name string
+	do   func(i *instance)
+}
+
+// slotFaults are the faults of an instance and its wires.
+func (f *failover) slotFaults() []slotFault {
+	wired := func(name string, set func(i *instance, fault wire.Fault), fault wire.Fault, long time.Duration) slotFault {
+		return slotFault{name + " " + faultNames[fault] + " for " + long.String(), func(i *instance) {
+			set(i, fault)
+			time.Sleep(long)
+			set(i, wire.None)
+		}}
+	}
+	peer := func(i *instance, fault wire.Fault) { i.toIt.Set(fault) }
+	long, short := 3*failoverLease/2, failoverLease/3
+	return []slotFault{
+		{"instance lost", func(i *instance) {
+			i.held.Store(true)
+			i.signal(syscall.SIGKILL)
+			time.Sleep(long)
+			i.held.Store(false)
+		}},
+		{"instance killed and started again", func(i *instance) { i.signal(syscall.SIGKILL) }},
+		{"instance asked to end", func(i *instance) { i.signal(syscall.SIGTERM) }},
+		{"instance paused for longer than its lease", func(i *instance) {
+			i.signal(syscall.SIGSTOP)
+			time.Sleep(long)
+			i.signal(syscall.SIGCONT)
+		}},
+		{"instance paused for less than its lease", func(i *instance) {
+			i.signal(syscall.SIGSTOP)
+			time.Sleep(short)
+			i.signal(syscall.SIGCONT)
+		}},
+		wired("wires to the database", (*instance).store, wire.Holds, short),
+		wired("wires to the database", (*instance).store, wire.Holds, long),
+		wired("wires to the database", (*instance).store, wire.Answers, long),
+		wired("wires to the database", (*instance).store, wire.Cut, long),
+		wired("wire from other instances", peer, wire.Holds, long),
+		wired("wire from other instances", peer, wire.Answers, long),
+		wired("wire from other instances", peer, wire.Cut, long),
+		{"standby frozen", func(*instance) { f.frozeStandby() }},
+	}
+}

@@ -1,0 +1,84 @@
+package slots
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"bailiff/runtime/ledger"
+)
+
+// eventsOfAll returns a page of the events of all slots, in the order of their times. Copies of service-wide records are left out: the first
+// slot's log has them. Where a slot can't be asked there is no page.
+func (l *Ledger) eventsOfAll(ctx context.Context, query ledger.EventQuery) (ledger.EventPage, error) {
+	if query.After != 0 {
+		return ledger.EventPage{}, fmt.Errorf("%w: a number is a place in the log of one slot, and the store has several; name the API key whose log is meant", ledger.ErrInvalid)
+	}
+	if query.AfterEach == nil {
+		query.AfterEach = make([]uint64, len(l.slots))
+	}
+	if len(query.AfterEach) != len(l.slots) {
+		return ledger.EventPage{}, fmt.Errorf("%w: the cursor is of a store with %d slots, and this one has %d", ledger.ErrInvalid, len(query.AfterEach), len(l.slots))
+	}
+	pages, faults := make([]ledger.EventPage, len(l.slots)), make([]error, len(l.slots))
+	var all sync.WaitGroup
+	for n := range l.slots {
+		all.Add(1)
+		l.options.Go(func() {
+			defer all.Done()
+			at, err := l.ask(n)
+			if err == nil {
+				one := query
+				one.After, one.AfterEach = query.AfterEach[n], nil
+				pages[n], err = at.Events(ctx, one)
+			}
+			faults[n] = err
+		})
+	}
+	all.Wait()
+	for n, err := range faults {
+		if err != nil {
+			return ledger.EventPage{}, fmt.Errorf("slot %d: %w", n, err)
+		}
+	}
+	return merge(query.AfterEach, query.Limit, pages), nil
+}
+
+// merge returns the first events of the pages of several logs, which begin after the given places.
+func merge(after []uint64, limit int, pages []ledger.EventPage) (page ledger.EventPage) {
+	page.NextEach = append([]uint64(nil), after...)
+	taken := make([]int, len(pages))
+	for len(page.Events) < limit {
+		first := -1
+		for n := range pages {
+			switch {
+			case taken[n] == len(pages[n].Events) && pages[n].More:
+				first = len(pages) // what follows there may be earlier than what the others have
+			case taken[n] < len(pages[n].Events) && (first < 0 || first < len(pages) && pages[n].Events[taken[n]].At < pages[first].Events[taken[first]].At):
+				first = n
+			}
+			if first == len(pages) {
+				break
+			}
+		}
+		if first < 0 || first == len(pages) {
+			break
+		}
+		event := pages[first].Events[taken[first]]
+		taken[first]++
+		page.NextEach[first] = event.LSN
+		if event.Origin == 0 {
+			event.Slot = first
+			page.Events = append(page.Events, event)
+		}
+	}
+	for n := range pages {
+		if taken[n] < len(pages[n].Events) {
+			page.More = true
+			continue
+		}
+		page.NextEach[n] = max(page.NextEach[n], pages[n].Next)
+		page.More = page.More || pages[n].More
+	}
+	return page
+}
