@@ -72,7 +72,8 @@ type site struct {
 	env   []string
 	files int // that the service may open; 0: as many as the test
 
-	release string // path of another release's command; "" for this one
+	second  []string // settings of a second instance
+	release string   // path of another release's command; "" for this one
 }
 
 // newSite makes a site with a policy, and settings of NAME=value.
@@ -85,6 +86,9 @@ func newSite(t *testing.T, policy string, settings ...string) *site {
 	s.must("sign", "--key", s.path("operator.key"), s.path("warranty.md"))
 	s.env = append(s.env, "SVC_OPERATOR_PUBLIC_KEY="+public)
 	s.env = append(s.env, settings...)
+	if slots := os.Getenv("BAILIFF_SLOTS"); slots != "" {
+		s.overSlots(slots)
+	}
 	return s
 }
 
@@ -164,6 +168,9 @@ func (s *site) quickstart() *running { return s.launch("quickstart") }
 
 func (s *site) launch(subcommand string, flags ...string) *running {
 	s.t.Helper()
+	if s.second != nil && subcommand == "serve" {
+		s.startSecond()
+	}
 	command := exec.Command(s.program(), append([]string{subcommand}, flags...)...)
 	if s.files > 0 {
 		command = exec.Command("sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$1"`, s.files), s.program(), subcommand)

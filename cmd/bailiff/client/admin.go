@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -31,6 +32,7 @@ import (
 	pebbleledger "bailiff/runtime/ledger/pebble"
 	pgledger "bailiff/runtime/ledger/postgres"
 	"bailiff/runtime/ledger/reopen"
+	"bailiff/runtime/ledger/slots"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/policies"
 	svc "bailiff/runtime/service"
@@ -138,7 +140,7 @@ func openStore(s *cmdsettings.Settings) (ledger.Ledger, error) {
 	}
 	if n, err := store.Count(); err == nil && n > 1 {
 		store.Close()
-		return nil, cli.Fail("the store has %d slots, and instances together have all of them; run this on the machine of a running instance, with the SVC_DATA_DIR of its service", n)
+		return openSlots(s, calls)
 	}
 	l, err := store.Ledger(commit.Options{Random: calls.Random, Clock: calls.Clock, Go: calls.Go}, reopen.Options{Random: calls.Random})
 	if err != nil {
@@ -146,6 +148,51 @@ func openStore(s *cmdsettings.Settings) (ledger.Ledger, error) {
 		return nil, busy(err, "run this on its machine, with the SVC_DATA_DIR of its service")
 	}
 	return &ofStore{l, store}, nil
+}
+
+// openSlots takes all slots of the record in the database for a command, where no instance has any.
+func openSlots(s *cmdsettings.Settings, calls system.Calls) (ledger.Ledger, error) {
+	options, err := s.StoreOptions(calls)
+	if err != nil {
+		return nil, err
+	}
+	stop, end := context.WithCancel(context.Background())
+	options.Name += "/command"
+	options.Stop = stop.Done()
+	store, err := pgledger.NewStore(options)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	l, owner, err := store.Alone(slots.Options{
+		Commit: commit.Options{Random: calls.Random, Clock: calls.Clock, Go: calls.Go}, Log: slog.New(slog.DiscardHandler), Go: calls.Go, Timers: calls.Timers,
+	})
+	o := &ofSlots{l, store, end}
+	switch {
+	case owner != "":
+		err = cli.Fail("the instance %s decides; run this on its machine, or on that of another instance, with the SVC_DATA_DIR of its service", owner)
+	case err != nil && l != nil:
+		return nil, errors.Join(err, o.Close())
+	case err == nil:
+		return o, nil
+	}
+	end()
+	store.Close()
+	return nil, err
+}
+
+// An ofSlots is a ledger over slots that closes its database, too.
+type ofSlots struct {
+	*slots.Ledger
+	store *pgledger.Store
+	end   func()
+}
+
+// Close implements ledger.Ledger.
+func (o *ofSlots) Close() error {
+	defer o.store.Close()
+	o.end()
+	return o.Ledger.Close()
 }
 
 // CommandStore returns the database for a command, which does not wait for an instance that has the record. busy says of an error by which

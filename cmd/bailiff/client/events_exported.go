@@ -139,7 +139,7 @@ func tellBeginning(std cli.Streams, begins ledger.Beginning, lead []retention.Fi
 
 // checkRecords verifies the approvals in the exported files, or where they lack records those that the record begins with, and in the
 // record.
-func checkRecords(s *cmdsettings.Settings, checker *approvals.Checker, lead []retention.File) error {
+func checkRecords(s part, checker *approvals.Checker, lead []retention.File) error {
 	after, first := uint64(0), uint64(0)
 	if len(lead) > 0 && lead[0].From.LSN == 0 {
 		for _, f := range lead {

@@ -62,7 +62,65 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 	if s.Store == "" && DialAdmin(s.AdminSocket()) != nil {
 		return cli.Fail("a service runs on %s; stop it first, or verify a copy of its data", s.DataDir)
 	}
-	kept, verifier, err := c.checkpoint(s)
+	slots, err := slotsOf(s)
+	switch {
+	case err != nil:
+		return cli.Fail("the record can't be read, so nothing is known of it: %v", err)
+	case slots > 1:
+		return c.verifySlots(std, s, slots)
+	}
+	path := c.Checkpoint
+	if path == "" {
+		path = s.CheckpointPath()
+	}
+	return c.verifyLog(std, part{s, 0}, path)
+}
+
+// A part is the log of a slot of the record; of a record without slots it is all there is.
+type part struct {
+	*cmdsettings.Settings
+	slot int
+}
+
+// slotsOf returns in how many slots of keys the record is.
+func slotsOf(s *cmdsettings.Settings) (n int, err error) {
+	if s.Store == "" {
+		return 1, nil
+	}
+	store, _, err := CommandStore(s, system.Real(clock.System()))
+	if err != nil {
+		return 0, err
+	}
+	defer store.Close()
+	return store.Count()
+}
+
+// verifySlots verifies the log of each slot, by those checkpoints that this instance has kept.
+func (c *eventsVerifyCommand) verifySlots(std cli.Streams, s *cmdsettings.Settings, slots int) error {
+	if c.Checkpoint != "" {
+		return cli.Usage("--checkpoint is of one log, and the store has one for each of its %d slots, by the checkpoints in SVC_DATA_DIR", slots)
+	}
+	without := 0
+	for slot := range slots + 1 {
+		one, path := *c, s.SlotCheckpointPath(slot)
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && !c.NoCheckpoint {
+			one.NoCheckpoint = true
+			without++
+		}
+		fmt.Fprintf(std.Out, "slot %d\n", slot)
+		if err := one.verifyLog(std, part{s, slot}, path); err != nil {
+			return err
+		}
+	}
+	if without > 0 {
+		fmt.Fprintf(std.Out, "of %d logs there is no checkpoint in %s, since this instance has not had their slots: verify on the other machines, too\n", without, s.DataDir)
+	}
+	return nil
+}
+
+// verifyLog verifies a part of the record, and holds it against the checkpoint at a path.
+func (c *eventsVerifyCommand) verifyLog(std cli.Streams, s part, path string) error {
+	kept, verifier, err := c.checkpoint(s.Settings, path)
 	if err != nil {
 		return err
 	}
@@ -83,7 +141,7 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 		return cli.Fail("the record was CHANGED: %v (the %d records before that are intact)", err, chain.Head.LSN)
 	}
 	done = working.Working()
-	lead, err := c.readExported(s, verifier, &chain, kept.LSN)
+	lead, err := c.readExported(s.Settings, verifier, &chain, kept.LSN)
 	done()
 	if err != nil {
 		return err
@@ -111,7 +169,7 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 }
 
 // verifyRecord verifies the record, and finds the group that ends with a record.
-func verifyRecord(s *cmdsettings.Settings, at uint64) (chain commit.Verified, err error) {
+func verifyRecord(s part, at uint64) (chain commit.Verified, err error) {
 	err = readRecord(s, func(log commit.Log) (err error) {
 		chain, err = commit.VerifyChain(log, at)
 		if err == nil && chain.Torn && s.Store != "" { // a database keeps a group whole or not at all
@@ -122,17 +180,17 @@ func verifyRecord(s *cmdsettings.Settings, at uint64) (chain commit.Verified, er
 	return chain, err
 }
 
-// readRecord calls use with the record, wherever it is. In a database it may grow meanwhile.
-func readRecord(s *cmdsettings.Settings, use func(commit.Log) error) error {
+// readRecord calls use with a part of the record, wherever it is. In a database it may grow meanwhile.
+func readRecord(s part, use func(commit.Log) error) error {
 	if s.Store == "" {
 		return pebbleledger.Reading(s.LedgerPath(), pebbleledger.Options{AdminSocket: s.AdminSocket()}, use)
 	}
-	store, _, err := CommandStore(s, system.Real(clock.System()))
+	store, _, err := CommandStore(s.Settings, system.Real(clock.System()))
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	return store.Look(0, use)
+	return store.Look(s.slot, use)
 }
 
 // tell says how much was verified, and against what.
@@ -154,7 +212,7 @@ func (c *eventsVerifyCommand) tell(std cli.Streams, chain *commit.Verified, kept
 }
 
 // verifyApprovals verifies the decisions by passkey.
-func (c *eventsVerifyCommand) verifyApprovals(std cli.Streams, s *cmdsettings.Settings, lead []retention.File) error {
+func (c *eventsVerifyCommand) verifyApprovals(std cli.Streams, s part, lead []retention.File) error {
 	checker := approvals.Checker{PublicURLs: c.PublicURLs, Environment: s.Environment, Issuer: string(s.Issuer)}
 	if s.PublicURL != "" {
 		checker.PublicURLs = append(checker.PublicURLs, string(s.PublicURL))
@@ -203,16 +261,12 @@ func Fits(chain commit.Verified, kept attest.Checkpoint, alone bool) error {
 }
 
 // checkpoint reads and verifies the checkpoint, and returns what it was verified by: nil with --no-checkpoint.
-func (c *eventsVerifyCommand) checkpoint(s *cmdsettings.Settings) (kept attest.Checkpoint, verifier *attest.CheckpointVerifier, err error) {
+func (c *eventsVerifyCommand) checkpoint(s *cmdsettings.Settings, path string) (kept attest.Checkpoint, verifier *attest.CheckpointVerifier, err error) {
 	if c.NoCheckpoint {
 		return kept, nil, nil
 	}
 	if verifier, err = c.Verifier(s); err != nil {
 		return kept, nil, err
-	}
-	path := c.Checkpoint
-	if path == "" {
-		path = s.CheckpointPath()
 	}
 	text, err := cli.ReadFile(path, attest.MaxCheckpointBytes)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
 	"time"
 
 	"bailiff/httpd"
@@ -58,11 +57,6 @@ func (r *service) instanceOf(slot int) httpd.Instance {
 	return httpd.Instance{Name: owner.Name, Peer: owner.Peer, Gone: owner.Gone()}
 }
 
-// slotCheckpoint is where the checkpoint of a slot's log is.
-func (r *service) slotCheckpoint(slot int) string {
-	return r.settings.CheckpointPath() + "-" + strconv.Itoa(slot)
-}
-
 // slotOpened holds the log of a slot that has come against the checkpoint that this instance keeps of it, if it had the slot before. Where
 // records are missing the instance ends, as one with a log of its own does.
 func (r *service) slotOpened(slot int, l *commit.Ledger) error {
@@ -73,7 +67,7 @@ func (r *service) slotOpened(slot int, l *commit.Ledger) error {
 	if err != nil {
 		return err
 	}
-	err = r.compare(r.slotCheckpoint(slot), head)
+	err = r.compare(r.settings.SlotCheckpointPath(slot), head)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -109,7 +103,7 @@ func (r *service) keepSlotCheckpoints(ctx context.Context) error {
 		}
 		signed, err := r.signer.SignCheckpoint(attest.Checkpoint{Stream: head.Stream, LSN: head.LSN, Hash: head.Hash, At: now})
 		if err == nil {
-			err = atomicfile.ReplacePrivate(r.slotCheckpoint(slot), signed)
+			err = atomicfile.ReplacePrivate(r.settings.SlotCheckpointPath(slot), signed)
 		}
 		if err != nil {
 			return fmt.Errorf("slot %d: %w", slot, err)

@@ -348,6 +348,11 @@ func (s *Settings) AdminSocket() string { return filepath.Join(s.DataDir, "admin
 // CheckpointPath is the file of the last signed checkpoint.
 func (s *Settings) CheckpointPath() string { return filepath.Join(s.DataDir, "checkpoint") }
 
+// SlotCheckpointPath is the file of the last signed checkpoint of a slot's log, where SVC_STORE has several slots.
+func (s *Settings) SlotCheckpointPath(slot int) string {
+	return s.CheckpointPath() + "-" + strconv.Itoa(slot)
+}
+
 // OTLPPath is the file that says how far events were sent to a collector.
 func (s *Settings) OTLPPath() string { return filepath.Join(s.DataDir, "otlp") }
 

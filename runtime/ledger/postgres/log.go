@@ -122,8 +122,11 @@ func (l *log) wait(after []string, stop <-chan struct{}) error {
 			l.waits(heard.owner.name)
 		}
 		between := l.lease / beatsPerLease
-		if err == nil && (heard.owner.id == "" || heard.owner.name == l.me.name) && l.shares.mayTake() {
-			between = min(between, againPause) // the term was moved since it was heard
+		if err == nil && heard.owner.id == "" {
+			l.shares.free()
+		}
+		if err == nil && (heard.owner.id == "" || heard.owner.name == l.me.name && l.shares.mayTake()) {
+			between = min(between, againPause) // it is free, or the term was moved since it was heard
 		}
 		pause := l.calls.timers.Alarm(between)
 		select {

@@ -28,8 +28,47 @@ func (s *Store) Share(o slots.Options) (*slots.Ledger, error) {
 		o.Slots = append(o.Slots, slot)
 	}
 	lease := s.options.Lease
-	o.Store, o.Stop, o.Every, o.Patience, o.GlobalPatience = s, s.options.Stop, lease/beatsPerLease, handOverPatience, 5*lease
+	o.Store, o.Stop, o.Every, o.Patience, o.RemotePatience, o.GlobalPatience = s, s.options.Stop, lease/beatsPerLease, handOverPatience, lease+handOverPatience, 5*lease
 	return slots.Open(o)
+}
+
+// Alone opens the ledger over all slots of a store that no instance uses, for a command. It returns the name of an instance that has a slot
+// instead, where there is one. Options.Stop has to be closed before the ledger is.
+func (s *Store) Alone(o slots.Options) (l *slots.Ledger, owner string, err error) {
+	if owner, err = s.user(); owner != "" || err != nil {
+		return nil, owner, err
+	}
+	o.Unbound = true
+	if l, err = s.Share(o); err != nil {
+		return nil, "", err
+	}
+	late := o.Timers.Alarm(s.options.Lease + handOverPatience)
+	defer late.Stop()
+	for !l.Whole() {
+		again := o.Timers.Alarm(againPause)
+		select {
+		case <-again.C:
+			continue
+		case <-late.C:
+		}
+		again.Stop()
+		return l, "", fmt.Errorf("%w: not all slots could be taken within %s; try again", ledger.ErrUnavailable, s.options.Lease+handOverPatience)
+	}
+	return l, "", nil
+}
+
+// user returns the name of an instance that has a slot, "" where none has.
+func (s *Store) user() (string, error) {
+	status, err := s.Status()
+	if err != nil {
+		return "", err
+	}
+	for _, slot := range status.Slots {
+		if slot.Owner != "" && slot.Heard <= s.options.Lease {
+			return slot.Owner, nil
+		}
+	}
+	return "", nil
 }
 
 // OwnerOf returns the instance that has a slot, as this one has heard that waits for it; nil where none is known.

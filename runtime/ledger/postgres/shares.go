@@ -15,10 +15,11 @@ type shares struct {
 	going int // slots that are being handed over
 
 	leave chan struct{} // has a value while a slot is to be handed over, and none was chosen
+	ask   chan struct{} // has a value where somebody wants to know how many instances are heard now
 }
 
 func newShares(slots int) *shares {
-	return &shares{slots: slots, leave: make(chan struct{}, 1)}
+	return &shares{slots: slots, leave: make(chan struct{}, 1), ask: make(chan struct{}, 1)}
 }
 
 // most is how many slots the instance may own.
@@ -37,6 +38,17 @@ func (s *shares) mayTake() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.owned < s.most()
+}
+
+// free says that a slot has no owner, so that an instance may have ended.
+func (s *shares) free() {
+	if s == nil || s.mayTake() {
+		return
+	}
+	select {
+	case s.ask <- struct{}{}:
+	default: // it is asked already
+	}
 }
 
 // take counts a slot, and reports false where that would be more than the share. give takes it back.
@@ -111,6 +123,8 @@ func (s *shares) follow(db manifold, name string, lease time.Duration, stop <-ch
 		case <-stop:
 			pause.Stop()
 			return
+		case <-s.ask:
+			pause.Stop()
 		case <-pause.C:
 		}
 	}

@@ -64,9 +64,11 @@ type Options struct {
 	Slots  []Slot
 	Store  Store
 	Commit commit.Options // of the ledger of each slot
-	// Remote asks the instance that has a slot, whose Answer answers; nil where no other instance is asked.
-	Remote func(ctx context.Context, slot int, question []byte) (answer []byte, err error)
-	Log    *slog.Logger
+	// Remote asks the instance that has a slot, whose Answer answers; nil where no other instance is asked. An error that wraps ErrElsewhere
+	// says that nothing was done: it is asked again, for RemotePatience, as where a slot is being handed over.
+	Remote         func(ctx context.Context, slot int, question []byte) (answer []byte, err error)
+	RemotePatience time.Duration
+	Log            *slog.Logger
 	// Stop ends waiting for slots where it is closed.
 	Stop <-chan struct{}
 	// Every is the pause between two looks at the first slot's log.
@@ -75,6 +77,8 @@ type Options struct {
 	Patience time.Duration
 	// GlobalPatience is how long a service-wide record may take to be in all slots.
 	GlobalPatience time.Duration
+	// Unbound has slots serve without a default policy: nothing is decided.
+	Unbound bool
 	// Opened is called with the ledger of a slot that has come, before it serves; after an error it does not. nil for nothing.
 	Opened func(slot int, l *commit.Ledger) error
 
@@ -149,6 +153,9 @@ func (g *guests) judge() {
 func Open(o Options) (*Ledger, error) {
 	l := &Ledger{options: o, told: make(chan struct{}, 1), ended: make(chan struct{})}
 	l.policy.bound = make(chan struct{})
+	if o.Unbound {
+		close(l.policy.bound)
+	}
 	if o.Go == nil {
 		l.options.Go = system.Go
 	}
@@ -165,7 +172,7 @@ func Open(o Options) (*Ledger, error) {
 	for n := range o.Slots {
 		s := &slot{number: n, poke: make(chan struct{}, 1)}
 		if o.Remote != nil {
-			s.there = remote.New(func(ctx context.Context, question []byte) ([]byte, error) { return o.Remote(ctx, n, question) })
+			s.there = remote.New(func(ctx context.Context, question []byte) ([]byte, error) { return l.askOther(ctx, s, question) })
 		}
 		l.slots = append(l.slots, s)
 	}
@@ -204,6 +211,16 @@ func (l *Ledger) Of(hash [32]byte) int {
 
 // Slots returns how many slots there are, the first of several included.
 func (l *Ledger) Slots() int { return len(l.slots) }
+
+// Whole reports whether all slots are here.
+func (l *Ledger) Whole() bool {
+	for _, s := range l.slots {
+		if s.here.Load() == nil {
+			return false
+		}
+	}
+	return true
+}
 
 // Here calls visit with the ledger of each slot that is here, until it returns an error.
 func (l *Ledger) Here(visit func(slot int, of *commit.Ledger) error) error {
@@ -264,8 +281,17 @@ func (s *slot) serve(l *commit.Ledger, noted uint64) {
 	s.guests, s.noted = &guests{going: make(chan struct{}), gone: make(chan struct{})}, noted
 }
 
+// saidAgain is how long a slot may stay lost for one reason before the log says so again.
+const saidAgain = time.Minute
+
 // keep opens the ledger of a slot when it is this instance's, and closes it when it is to be handed over, until the instance ends.
 func (l *Ledger) keep(s *slot, source Slot) {
+	select {
+	case <-l.policy.bound: // before it is ready an instance takes nothing from those that are
+	case <-l.options.Stop:
+		return
+	}
+	said, silent := "", time.Duration(0)
 	for {
 		opened, failed, err := source.Open(l.options.Commit)
 		if err == nil {
@@ -283,7 +309,10 @@ func (l *Ledger) keep(s *slot, source Slot) {
 		if err == nil {
 			continue
 		}
-		l.options.Log.Warn("a slot is not this instance's any more", "slot", s.number, "reason", err)
+		if silent += l.options.Every; err.Error() != said || silent >= saidAgain {
+			l.options.Log.Warn("a slot is not this instance's any more, or can't be opened", "slot", s.number, "reason", err)
+			said, silent = err.Error(), 0
+		}
 		pause := l.options.Timers.Alarm(l.options.Every)
 		select {
 		case <-l.options.Stop:
@@ -296,11 +325,6 @@ func (l *Ledger) keep(s *slot, source Slot) {
 
 // prepare copies the service-wide records into the ledger of a slot, and has it serve then.
 func (l *Ledger) prepare(s *slot, opened *commit.Ledger) error {
-	select {
-	case <-l.policy.bound:
-	case <-l.options.Stop:
-		return ledger.ErrClosed
-	}
 	ctx, end := context.Background(), uint64(0)
 	if l.options.Opened != nil {
 		if err := l.options.Opened(s.number, opened); err != nil {
@@ -405,6 +429,34 @@ func (l *Ledger) Confirm(mark uint64) error {
 		return fmt.Errorf("%w: a slot was lost meanwhile, or could not be asked", ErrElsewhere)
 	}
 	return nil
+}
+
+// askPause is the pause before the instance that has a slot is looked for again.
+const askPause = 20 * time.Millisecond
+
+// askOther asks the instance that has a slot, or the slot itself where it comes here meanwhile.
+func (l *Ledger) askOther(ctx context.Context, s *slot, question []byte) (answer []byte, err error) {
+	late := l.options.Timers.Alarm(l.options.RemotePatience)
+	defer late.Stop()
+	for {
+		if s.here.Load() != nil {
+			answer, err = l.Answer(ctx, s.number, question)
+		} else {
+			answer, err = l.options.Remote(ctx, s.number, question)
+		}
+		if !errors.Is(err, ErrElsewhere) {
+			return answer, err
+		}
+		again := l.options.Timers.Alarm(askPause)
+		select {
+		case <-again.C:
+			continue
+		case <-late.C:
+		case <-ctx.Done():
+		}
+		again.Stop()
+		return nil, err
+	}
 }
 
 func (l *Ledger) tell() {
