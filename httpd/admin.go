@@ -29,6 +29,7 @@ type Admin struct {
 	confirm   commit.Confirmer     // see Config.Confirm
 	console   *OperatorConsole     // nil: the service has none
 	approvals *approvals.Approvals // nil: the service has none
+	pagesAt   func() string        // with approvals
 }
 
 // adminError is the body of a refusal.
@@ -185,8 +186,11 @@ func (s *Admin) rotate(ctx *fasthttp.RequestCtx, _ string) {
 	reply(ctx, fasthttp.StatusOK)(s.admin.Rotate(ctx, request))
 }
 
-// GiveApprovals has the admin socket take statements about approvers. It is called before Serve.
-func (s *Admin) GiveApprovals(a *approvals.Approvals) { s.approvals = a }
+// GiveApprovals has the admin socket take statements about approvers. elsewhere returns the name of the instance that has the approvers'
+// pages, "" where this one has. It is called before Serve.
+func (s *Admin) GiveApprovals(a *approvals.Approvals, elsewhere func() string) {
+	s.approvals, s.pagesAt = a, elsewhere
+}
 
 func (s *Admin) noApprovals(ctx *fasthttp.RequestCtx) bool {
 	if s.approvals == nil {
@@ -195,9 +199,18 @@ func (s *Admin) noApprovals(ctx *fasthttp.RequestCtx) bool {
 	return s.approvals == nil
 }
 
+// notHere refuses what needs the enrolments, which are in the memory of the instance that has the approvers' pages.
+func (s *Admin) notHere(ctx *fasthttp.RequestCtx) bool {
+	at := s.pagesAt()
+	if at != "" {
+		replyError(ctx, fasthttp.StatusConflict, "the approvers' pages are at the instance "+at+"; run this on its machine")
+	}
+	return at != ""
+}
+
 func (s *Admin) stateApprover(ctx *fasthttp.RequestCtx, _ string) {
 	var request eventjson.Approver
-	if s.noApprovals(ctx) || !readRequest(ctx, &request) {
+	if s.noApprovals(ctx) || !readRequest(ctx, &request) || request.Action == ledger.ConfirmApprover.String() && s.notHere(ctx) {
 		return
 	}
 	reply(ctx, fasthttp.StatusOK)(s.approvals.State(ctx, request))
@@ -208,7 +221,7 @@ func (s *Admin) enrolApprover(ctx *fasthttp.RequestCtx, _ string) {
 	var request struct {
 		Name string `json:"approver"`
 	}
-	if s.noApprovals(ctx) || !readRequest(ctx, &request) {
+	if s.noApprovals(ctx) || s.notHere(ctx) || !readRequest(ctx, &request) {
 		return
 	}
 	reply(ctx, fasthttp.StatusCreated)(s.approvals.Enrol(ctx, request.Name))

@@ -70,6 +70,8 @@ const (
 	passTime = time.Minute
 	// passIdle is how long a connection to another instance is kept that has nothing to do: shorter than the other one keeps it.
 	passIdle = time.Minute
+	// goneGrace is how long the answer of an instance may be under way that has decided, and does not any more.
+	goneGrace = 500 * time.Millisecond
 	// passGrace is how much longer another instance may take to answer when this one ends.
 	passGrace = 5 * time.Second
 	// passShare is which part of the connections to another instance one source may have: requests that wait for holds have one each.
@@ -259,7 +261,7 @@ func (s *Server) send(c *call, to Instance) (answered bool) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), passTime)
 	end := sync.OnceFunc(func() { cancel(); leave() })
-	go s.follow(ctx, cancel, to)
+	go follow(ctx, cancel, to, s.http.Serving().Done())
 	var sent atomic.Bool
 	late := time.AfterFunc(s.config.Pass.Patience, func() {
 		if !sent.Load() {
@@ -303,24 +305,27 @@ func (s *Server) send(c *call, to Instance) (answered bool) {
 }
 
 // follow cancels a request when its instance does not decide any more, or some time after this instance began to end.
-func (s *Server) follow(ctx context.Context, cancel func(), to Instance) {
-	serving := s.http.Serving()
+func follow(ctx context.Context, cancel func(), to Instance, ending <-chan struct{}) {
 	select {
 	case <-ctx.Done():
 		return
 	case <-to.Gone:
-		cancel()
-		return
-	case <-serving.Done():
-	}
-	grace := time.NewTimer(passGrace)
-	defer grace.Stop()
-	select {
-	case <-ctx.Done():
-	case <-to.Gone:
-	case <-grace.C:
+		pause(ctx, nil, goneGrace)
+	case <-ending:
+		pause(ctx, to.Gone, passGrace)
 	}
 	cancel()
+}
+
+// pause waits for a time, or until ctx ends or before is closed.
+func pause(ctx context.Context, before <-chan struct{}, length time.Duration) {
+	timer := time.NewTimer(length)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-before:
+	case <-timer.C:
+	}
 }
 
 // lose says that the outcome is not known.

@@ -160,13 +160,7 @@ func (p *Passing) Ask(ctx context.Context, slot int, question []byte) (answer []
 	}
 	ctx, cancel := context.WithTimeout(ctx, passTime)
 	defer cancel()
-	go func() {
-		select {
-		case <-to.Gone:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	go follow(ctx, cancel, to, nil)
 	var sent atomic.Bool
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
 	request := (&http.Request{

@@ -3,25 +3,71 @@ package e2e
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
+	"testing"
 
 	"bailiff/fuzz/kit/certificate"
 	"bailiff/fuzz/kit/pgtest"
 	"bailiff/fuzz/kit/port"
 )
 
-// BAILIFF_SLOTS has sites keep their record in a store of so many slots, which a second instance has half of.
+// slotsSetting is the variable that has sites keep their record in a store of so many slots, of which a second instance has half.
+const slotsSetting = "BAILIFF_SLOTS"
 
-// overSlots makes the site's store.
-func (s *site) overSlots(slots string) {
+// overSlots are tests of what clients and operators do that hold over several slots, too. The others look at a data folder, at the memory of
+// one instance, or at what a store of several slots refuses.
+var overSlots = []string{
+	"TestKillEverything", "TestOneHold", "TestOneWrite", "TestFirstDeployments", "TestHostedStory", "TestWebhooks", "TestRegisterLimit",
+	"TestStopUnderLoad", "TestEvents", "TestRestart",
+}
+
+// moreOverSlots are further ones, which take longer.
+var moreOverSlots = []string{
+	"TestBorders", "TestLimitWithManyClients", "TestQuotaOfKeys", "TestEveryDecisionCode", "TestRequestFields", "TestReplayAfterCrash", "TestActivations",
+	"TestQuota", "TestHoldLimit", "TestKeyLimit", "TestScopes", "TestRollback", "TestEnvironments", "TestWebhookTrouble", "TestTestEnvironment",
+	"TestTLS", "TestGoClient", "TestNodeVerifiesTheService", "TestSmuggling", "TestBodies", "TestEnumeration",
+}
+
+// TestOverSlots runs tests over a store of several slots, by way of an instance that has half of them. BAILIFF_OVER_SLOTS=all runs all that
+// hold there.
+func TestOverSlots(t *testing.T) {
+	if os.Getenv(slotsSetting) != "" {
+		t.Skip("this is one of those that it runs")
+	}
+	names := overSlots
+	if os.Getenv("BAILIFF_OVER_SLOTS") == "all" {
+		names = slices.Concat(overSlots, moreOverSlots)
+	}
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(own, "-test.v", "-test.run=^("+strings.Join(names, "|")+")$")
+	command.Env = append(os.Environ(), slotsSetting+"=4")
+	said, err := command.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, said)
+	}
+	for _, name := range names {
+		if !strings.Contains(string(said), "--- PASS: "+name+" ") {
+			t.Errorf("%s did not pass", name)
+		}
+	}
+}
+
+// storeOf makes a store of several slots for the site.
+func (s *site) storeOf(slots string) {
 	s.t.Helper()
 	server := pgtest.Start(s.t)
+	settings := s.env
 	s.env = append(s.env, "SVC_STORE="+server.URL(), "SVC_STORE_SYNC=trust", "SVC_STORE_LEASE=1s", "SVC_INSTANCE=one", "SVC_KEY_DIR="+s.path("shared-keys"))
 	s.must("store", "init", "--slots", slots)
 	var status struct{ ID string }
-	if err := json.Unmarshal([]byte(s.must("store", "status", "--json")[0:]), &status); err != nil {
-		s.t.Fatal(err)
+	text, said, _ := s.run("store", "status", "--json") // nobody decides yet
+	if err := json.Unmarshal([]byte(text), &status); err != nil {
+		s.t.Fatalf("%v: %s", err, said)
 	}
 	domain := "." + status.ID + ".bailiff.internal"
 	if err := certificate.Make(s.dir, "peers", "one"+domain, "two"+domain); err != nil {
@@ -34,18 +80,22 @@ func (s *site) overSlots(slots string) {
 		}
 		return []string{"SVC_PEER_LISTEN=" + address, "SVC_PEER_CERT=" + s.path(name+domain+".pem"), "SVC_PEER_KEY=" + s.path(name+domain+".key"), "SVC_PEER_CA=" + s.path("peers.pem")}
 	}
-	s.second = append(peer("two"), "SVC_INSTANCE=two", "SVC_DATA_DIR="+s.path("data-two"), "SVC_LISTEN=127.0.0.1:0", "SVC_LISTEN_UNIX=", "SVC_ADMIN_LISTEN=off", "SVC_CONSOLE_LISTEN=off", "SVC_INTERNAL_LISTEN=", "SVC_PPROF_LISTEN=off")
 	s.env = append(s.env, peer("one")...)
+	s.second = append(peer("two"), "SVC_INSTANCE=two", "SVC_DATA_DIR="+s.path("data-two"), "SVC_LISTEN=127.0.0.1:0", "SVC_LISTEN_UNIX=")
+	for _, name := range []string{"SVC_ADMIN_LISTEN", "SVC_CONSOLE_LISTEN", "SVC_INTERNAL_LISTEN", "SVC_PPROF_LISTEN"} {
+		if slices.ContainsFunc(settings, func(one string) bool { return strings.HasPrefix(one, name+"=") }) {
+			s.second = append(s.second, name+"=off")
+		}
+	}
 }
 
-// startSecond starts the second instance.
+// startSecond starts the second instance, once.
 func (s *site) startSecond() {
-	if os.Getenv("BAILIFF_ALONE") != "" {
+	if s.started {
 		return
 	}
+	s.started = true
 	other := *s
-	other.second = nil
-	other.env = append(slices.Clone(s.env), s.second...)
-	other.env = slices.DeleteFunc(other.env, func(e string) bool { return strings.HasSuffix(e, "_LISTEN=off") && false })
+	other.second, other.env = nil, append(slices.Clone(s.env), s.second...)
 	other.start()
 }

@@ -73,6 +73,7 @@ type site struct {
 	files int // that the service may open; 0: as many as the test
 
 	second  []string // settings of a second instance
+	started bool     // it was
 	release string   // path of another release's command; "" for this one
 }
 
@@ -86,8 +87,8 @@ func newSite(t *testing.T, policy string, settings ...string) *site {
 	s.must("sign", "--key", s.path("operator.key"), s.path("warranty.md"))
 	s.env = append(s.env, "SVC_OPERATOR_PUBLIC_KEY="+public)
 	s.env = append(s.env, settings...)
-	if slots := os.Getenv("BAILIFF_SLOTS"); slots != "" {
-		s.overSlots(slots)
+	if slots := os.Getenv(slotsSetting); slots != "" {
+		s.storeOf(slots)
 	}
 	return s
 }

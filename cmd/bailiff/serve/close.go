@@ -27,7 +27,7 @@ func (r *service) closeWithin(budget time.Duration) error {
 	faults := together(stages[0],
 		part{"what clients asked for", func(ctx context.Context) error {
 			r.endWaiting()
-			return shutDown(ctx, r.clients)
+			return r.drain(ctx)
 		}},
 		part{"the work in the background", r.work.stop})
 	worked := faults[1]
@@ -35,9 +35,9 @@ func (r *service) closeWithin(budget time.Duration) error {
 		part{"the last checkpoint", func(ctx context.Context) error { return r.lastCheckpoint(ctx, worked) }},
 		part{"what the operator asked for", func(ctx context.Context) error { return shutDown(ctx, r.operator) }})...)
 	faults = append(faults, together(stages[2],
-		part{"the ledger", func(context.Context) error {
+		part{"the ledger", func(ctx context.Context) error {
 			defer r.closeStore()
-			return r.closeLedger()
+			return errors.Join(r.closeLedger(), shutDown(ctx, r.passing))
 		}})...)
 	return errors.Join(faults...)
 }

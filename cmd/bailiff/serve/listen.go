@@ -101,7 +101,7 @@ func (r *service) listenBeside(config httpd.Config) error {
 	admin := httpd.NewAdmin(r.admin, r.confirm, r.log)
 	admin.GiveConsole(r.operating)
 	if config.Approve != nil {
-		admin.GiveApprovals(config.Approve.Approvals)
+		admin.GiveApprovals(config.Approve.Approvals, r.pagesAt)
 	}
 	r.operator = append(r.operator, server{http: admin, listener: strict.NewRetryingListener(socket, nil, r.clock, r.log)})
 	if r.store == nil { // otherwise it serves since this instance has waited

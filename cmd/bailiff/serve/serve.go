@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"syscall"
 	"time"
 
@@ -239,7 +240,7 @@ func (r *service) open(l launch) (err error) {
 func (r *service) run(signals context.Context, stop func(), hangUps <-chan os.Signal) error {
 	r.endWaiting()
 	r.deciding.Store(r.ready)
-	for _, one := range append(r.clients, r.operator...) {
+	for _, one := range slices.Concat(r.clients, r.passing, r.operator) {
 		if one.serves {
 			continue
 		}

@@ -44,8 +44,24 @@ func (r *service) openSlots(errorf func(format string, arguments ...any)) error 
 	if err != nil {
 		return err
 	}
+	r.sharing.Store(true)
 	r.ledger, r.confirm, r.many = many, many, many
 	return nil
+}
+
+// drainPatience is how long an instance that ends keeps its slots for requests that are under way. Those that come meanwhile, by other
+// instances, wait.
+const drainPatience = 2 * time.Second
+
+// drain ends what clients ask for. The slots are handed over when that is done, or takes long: requests go on at the instances that have
+// them next.
+func (r *service) drain(ctx context.Context) error {
+	if r.many == nil {
+		return shutDown(ctx, r.clients)
+	}
+	late := time.AfterFunc(drainPatience, r.endStore)
+	defer late.Stop()
+	return shutDown(ctx, r.clients)
 }
 
 // instanceOf is the instance that has a slot that is not here.
@@ -55,6 +71,21 @@ func (r *service) instanceOf(slot int) httpd.Instance {
 		return httpd.Instance{}
 	}
 	return httpd.Instance{Name: owner.Name, Peer: owner.Peer, Gone: owner.Gone()}
+}
+
+// pagesAt returns the name of the instance that has the pages whose sessions are in memory, "" where this one has.
+func (r *service) pagesAt() string {
+	if r.many == nil {
+		return ""
+	}
+	if stay, here := r.many.Enter(0); here {
+		stay.Leave()
+		return ""
+	}
+	if at := r.instanceOf(0); at.Name != "" {
+		return at.Name
+	}
+	return "that has slot 0, which none has at the moment"
 }
 
 // slotOpened holds the log of a slot that has come against the checkpoint that this instance keeps of it, if it had the slot before. Where

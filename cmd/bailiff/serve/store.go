@@ -39,7 +39,11 @@ func (r *service) newStore(asked <-chan struct{}) (*pgledger.Store, error) {
 	stop, end := context.WithCancel(context.Background())
 	r.endStore = end
 	if asked != nil {
-		r.calls.Go(func() { <-asked; end() })
+		r.calls.Go(func() {
+			if <-asked; !r.sharing.Load() { // slots stay until requests are answered
+				end()
+			}
+		})
 	}
 	options.Stop, options.Peer = stop.Done(), r.peers.address
 	options.Waits = func(owner string) {

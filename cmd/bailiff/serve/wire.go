@@ -169,7 +169,7 @@ func (r *service) makeServers(api int, config httpd.Config) error {
 		config.Passed = true
 		passed, err := httpd.New(config)
 		if err == nil {
-			r.clients, r.apis = append(r.clients, server{http: passed, listener: r.peers.listener}), append(r.apis, passed)
+			r.passing, r.apis = append(r.passing, server{http: passed, listener: r.peers.listener}), append(r.apis, passed)
 		}
 		return err
 	}

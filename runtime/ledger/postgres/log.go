@@ -82,8 +82,12 @@ func takeSlot(db database, slot int, me instance, f *life, stop <-chan struct{})
 // wait claims the slot until it has it. One that has not heard the database for half a lease cannot know whether the owner lives, and
 // waits a whole lease longer: otherwise each hiccup of the database would have another instance decide. A process that has had the log
 // before does not take it after another one: what it has in memory beside the log would be old.
-func (l *log) wait(after []string, stop <-chan struct{}) error {
-	defer l.waitsFor(instance{})
+func (l *log) wait(after []string, stop <-chan struct{}) (err error) {
+	defer func() {
+		if !errors.Is(err, ErrStopped) { // requests that are under way at the owner end by themselves
+			l.waitsFor(instance{})
+		}
+	}()
 	heard, err := l.beat(l.db, l.slot, l.me)
 	if err != nil {
 		return err
