@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -66,6 +67,9 @@ func TestTelemetry(t *testing.T) {
 		t.Parallel()
 		telemetered(t, newTelemetry(t), func(s *site) func() *site { return func() *site { return s } })
 	})
+	if os.Getenv(slotsSetting) != "" {
+		return // the folder is such a store
+	}
 	t.Run("store", func(t *testing.T) {
 		t.Parallel()
 		telemetered(t, newTelemetry(t), func(s *site) func() *site {

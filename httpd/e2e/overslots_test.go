@@ -20,7 +20,7 @@ const slotsSetting = "BAILIFF_SLOTS"
 // one instance, or at what a store of several slots refuses.
 var overSlots = []string{
 	"TestKillEverything", "TestOneHold", "TestOneWrite", "TestFirstDeployments", "TestHostedStory", "TestWebhooks", "TestRegisterLimit",
-	"TestStopUnderLoad", "TestEvents", "TestRestart",
+	"TestStopUnderLoad", "TestEvents", "TestRestart", "TestTelemetry",
 }
 
 // moreOverSlots are further ones, which take longer.

@@ -83,13 +83,14 @@ func (a *Reader) findEvent(ctx context.Context, id, keyID string) (*ledger.Logge
 		}
 	}
 	found, err := a.search(ctx, query)
+	begins := a.Ledger.LogOf(query.Key).Beginning().After.LSN
 	switch {
 	case err != nil:
 		return nil, err
-	case notANumber == nil && lsn <= a.Ledger.Beginning().After.LSN:
-		return nil, fmt.Errorf("%w: event %d; the record begins at %d", ledger.ErrDropped, lsn, a.Ledger.Beginning().After.LSN+1)
-	case found == nil && a.Ledger.Beginning().After.LSN != 0:
-		return nil, fmt.Errorf("%w: no event has the id %s; retention has dropped those before record %d", ledger.ErrNotFound, id, a.Ledger.Beginning().After.LSN+1)
+	case notANumber == nil && lsn <= begins:
+		return nil, fmt.Errorf("%w: event %d; the record begins at %d", ledger.ErrDropped, lsn, begins+1)
+	case found == nil && begins != 0:
+		return nil, fmt.Errorf("%w: no event has the id %s; retention has dropped those before record %d", ledger.ErrNotFound, id, begins+1)
 	case found == nil || notANumber == nil && found.LSN != lsn:
 		return nil, fmt.Errorf("%w: no event has the id %s", ledger.ErrNotFound, id)
 	}
@@ -149,7 +150,7 @@ func (a *Reader) approval(ctx context.Context, event *ledger.LoggedEvent) (*evid
 		switch {
 		case err != nil:
 			return nil, err
-		case (found == nil || found.LSN >= event.LSN) && approval.HoldID == "" && a.Ledger.Beginning().After.LSN != 0:
+		case (found == nil || found.LSN >= event.LSN) && approval.HoldID == "" && a.Ledger.LogOf(event.Key).Beginning().After.LSN != 0:
 			return nil, fmt.Errorf("%w: the resolution of hold %s", ledger.ErrDropped, event.Hold)
 		case found == nil || found.LSN >= event.LSN:
 			return nil, fmt.Errorf("%w: the log has no resolution of hold %s", ledger.ErrCorrupt, event.Hold)

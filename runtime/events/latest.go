@@ -51,7 +51,7 @@ func (a *Reader) Latest(ctx context.Context, key *ledger.Key, query Query, befor
 	defer done()
 	view := &LatestPage{Head: head.LSN}
 	upper, lower := end, end
-	first := a.Ledger.Beginning().After.LSN + 1 // what is before it was dropped
+	first := a.Ledger.LogOf(key.ID).Beginning().After.LSN + 1 // what is before it was dropped
 	for _, window := range latestWindows {
 		lower = max(end-min(window, end-1), min(first, end))
 		events, err := a.between(ctx, key.ID, query, lower, upper, most-len(view.Events))
@@ -144,7 +144,7 @@ func (a *Reader) EventAt(ctx context.Context, key *ledger.Key, lsn uint64) (*eve
 	if lsn == 0 || lsn > MaxCursor {
 		return nil, noEvent()
 	}
-	if begins := a.Ledger.Beginning().After.LSN; lsn <= begins {
+	if begins := a.Ledger.LogOf(key.ID).Beginning().After.LSN; lsn <= begins {
 		return nil, service.Fail(errcode.NotFound, fmt.Sprintf("retention has dropped event %d; the record begins at %d", lsn, begins+1))
 	}
 	page, fault := a.Events(ctx, key, Query{After: lsn - 1, Limit: 1})

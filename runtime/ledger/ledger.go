@@ -54,7 +54,7 @@ type Ledger interface {
 	pinStore
 	EventReader
 	// LogOf returns the log that has the records of a key. Where there is one log, that is the ledger's.
-	LogOf(key ID) EventReader
+	LogOf(key ID) Log
 	retainer
 
 	// Flush returns when all that was submitted before is durable: test-runs and results of deliveries too, which otherwise
@@ -302,6 +302,14 @@ type EventReader interface {
 	// Groups returns the durable groups of the log that follow the record after, 0 for the first, as many as have so many bytes, one
 	// at least where there are any; and the log's durable end. [ErrDropped] where the log begins later.
 	Groups(ctx context.Context, after uint64, most int) (Path, Head, error)
+}
+
+// A Log is the durable log of a [Ledger], or the one of a key's slot.
+type Log interface {
+	EventReader
+
+	// Beginning returns where the log begins; the zero Beginning where nothing was dropped, or the log can't be asked.
+	Beginning() Beginning
 }
 
 // retainer is the part of a [Ledger] that drops old groups of the log.

@@ -16,6 +16,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -106,9 +107,10 @@ func (e *Exporter) Run(ctx context.Context) error {
 			wait = e.look
 			continue
 		}
-		if len(page.Events) > 0 {
-			e.oldest.Store(page.Events[0].At)
-			if err := e.deliver(ctx, page.Events); err != nil {
+		own := slices.DeleteFunc(page.Events, func(e ledger.LoggedEvent) bool { return e.Origin != 0 }) // the first slot's log has it
+		if len(own) > 0 {
+			e.oldest.Store(own[0].At)
+			if err := e.deliver(ctx, own); err != nil {
 				return err
 			}
 		}
@@ -134,6 +136,8 @@ func (e *Exporter) begin(ctx context.Context) error {
 	lsn, err := strconv.ParseUint(place, 10, 63)
 	switch {
 	case e.config.Kept == "":
+	case err == nil && lsn == 0 && stream == hex.EncodeToString(make([]byte, len(head.Stream))): // it was empty then
+		e.after = 0
 	case err != nil || stream != hex.EncodeToString(head.Stream[:]) || lsn > head.LSN:
 		e.config.Log.Warn("the place up to which events were sent by OTLP is not of this record; sending begins at its end", "kept", e.config.Kept)
 	default:

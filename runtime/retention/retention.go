@@ -16,9 +16,14 @@ import (
 // passBytes bounds the groups of one exported file, and what a pass reads at once.
 const passBytes = 256 << 20
 
+// A Retainer is a ledger that drops old groups.
+type Retainer interface {
+	Retain(ctx context.Context, q *ledger.Retention) (*ledger.Drop, error)
+}
+
 // Config says which groups are dropped, and how.
 type Config struct {
-	Ledger ledger.Ledger
+	Ledger Retainer
 	Signer *attest.Signer
 	Clock  func() time.Time
 	Age    time.Duration // of the oldest events that stay

@@ -34,7 +34,7 @@ type Ledger interface {
 	LookupKeyID(id ledger.ID) (key *ledger.Key, found bool)
 	ExpireHolds(ctx context.Context, at int64, limit int) (int, error)
 	Webhooks(ctx context.Context, key ledger.ID) ([]ledger.Webhook, error)
-	LogOf(key ledger.ID) ledger.EventReader
+	LogOf(key ledger.ID) ledger.Log
 }
 
 var _ Ledger = ledger.Ledger(nil)

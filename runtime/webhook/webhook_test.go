@@ -94,7 +94,7 @@ func (v visible) Webhooks(ctx context.Context, key ledger.ID) ([]ledger.Webhook,
 	return v.Ledger.Webhooks(ctx, key)
 }
 
-func (v visible) LogOf(ledger.ID) ledger.EventReader { return v }
+func (v visible) LogOf(ledger.ID) ledger.Log { return v }
 
 func (v visible) Events(ctx context.Context, query ledger.EventQuery) (ledger.EventPage, error) {
 	if v.away.Load() {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -106,6 +107,9 @@ func (c *eventsVerifyCommand) verifySlots(std cli.Streams, s *cmdsettings.Settin
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && !c.NoCheckpoint {
 			one.NoCheckpoint = true
 			without++
+		}
+		if folder := cmp.Or(c.Exported, s.EventExport); folder != "" {
+			one.Exported = cmdsettings.SlotFolder(folder, slot)
 		}
 		fmt.Fprintf(std.Out, "slot %d\n", slot)
 		if err := one.verifyLog(std, part{s, slot}, path); err != nil {

@@ -29,7 +29,7 @@ func (r *service) addGauges() error {
 			err := r.ledger.Health()
 			return errors.Is(err, ledger.ErrUnavailable) && !errors.Is(err, ledger.ErrBusy)
 		}),
-		r.metrics.Retention(func() uint64 { return r.ledger.Beginning().After.LSN }, r.retaining.failing.Load),
+		r.metrics.Retention(r.dropped, r.retaining.failing.Load),
 		r.metrics.CheckpointAge(func() time.Duration { return r.clock().Sub(time.Unix(0, r.checkpointed.Load())) }),
 		r.metrics.DiskFree(func() float64 {
 			free, err := freeBytes(r.settings.DataDir)

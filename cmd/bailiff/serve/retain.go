@@ -3,10 +3,13 @@ package serve
 import (
 	"context"
 	"errors"
+	"os"
 	"sync/atomic"
 	"time"
 
+	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/retention"
 )
 
@@ -23,8 +26,8 @@ const (
 // retaining drops old events of a service.
 type retaining struct {
 	failing atomic.Bool
-	sent    func() uint64 // the LSN up to which events were sent by OTLP; nil where they are not sent
-	next    time.Time     // of the pass
+	sent    func(slot int) uint64 // the LSN up to which events were sent by OTLP; nil where they are not sent
+	next    time.Time             // of the pass
 }
 
 // startRetention starts dropping old events, where the settings say so.
@@ -42,10 +45,6 @@ func (r *service) retain(ctx context.Context) error {
 	if now.Before(r.retaining.next) || r.admin.Copying(now) {
 		return nil
 	}
-	keep := r.retaining.sent
-	if keep != nil && keep() == 0 {
-		return nil // what the collector has is not known yet
-	}
 	if r.store != nil { // before anything is exported
 		if err := r.store.Drops(); err != nil {
 			r.log.Error("old events can't be dropped", "error", err)
@@ -53,21 +52,58 @@ func (r *service) retain(ctx context.Context) error {
 			return nil
 		}
 	}
-	age := time.Duration(r.settings.EventRetention)
-	drops, err := retention.Drop(ctx, retention.Config{
-		Ledger: r.ledger, Signer: r.signer, Clock: r.clock, Age: age, Folder: r.settings.EventExport, Keep: keep,
-	})
-	for _, d := range drops {
-		r.log.Info("old events were exported and dropped", "upTo", d.Through.LSN, "folder", r.settings.EventExport)
+	var err error
+	if r.many == nil {
+		err = r.retainLog(ctx, 0, r.ledger, r.settings.EventExport)
+	} else {
+		err = r.retainSlots(ctx)
 	}
 	if err != nil {
-		if ctx.Err() == nil && !errors.Is(err, ledger.ErrUnavailable) {
-			r.log.Error("old events can't be exported and dropped; they stay, and it is tried again", "folder", r.settings.EventExport, "error", err)
-		}
 		r.retaining.failing.Store(ctx.Err() == nil)
 		return nil
 	}
 	r.retaining.failing.Store(false)
-	r.retaining.next = now.Add(min(max(age/retainParts, retainLeast), retainMost))
+	r.retaining.next = now.Add(min(max(time.Duration(r.settings.EventRetention)/retainParts, retainLeast), retainMost))
 	return nil
+}
+
+// retainSlots makes a pass over the logs of the slots that are here. The first slot's stays whole: the others copy from it what concerns the
+// service, each at a time of its own.
+func (r *service) retainSlots(ctx context.Context) (err error) {
+	logs := map[int]*commit.Ledger{}
+	_ = r.many.Here(func(slot int, l *commit.Ledger) error { logs[slot] = l; return nil }) // there is no error
+	for slot, l := range logs {
+		if slot == 0 {
+			continue
+		}
+		folder := cmdsettings.SlotFolder(r.settings.EventExport, slot)
+		if made := os.MkdirAll(folder, 0o700); made != nil {
+			r.log.Error("the folder of exported events can't be made", "error", made)
+			err = errors.Join(err, made)
+			continue
+		}
+		err = errors.Join(err, r.retainLog(ctx, slot, l, folder))
+	}
+	return err
+}
+
+// retainLog makes a pass over a log. A failure is said.
+func (r *service) retainLog(ctx context.Context, slot int, l retention.Retainer, folder string) error {
+	var keep func() uint64
+	if sent := r.retaining.sent; sent != nil {
+		if sent(slot) == 0 {
+			return nil // what the collector has is not known yet
+		}
+		keep = func() uint64 { return sent(slot) }
+	}
+	drops, err := retention.Drop(ctx, retention.Config{
+		Ledger: l, Signer: r.signer, Clock: r.clock, Age: time.Duration(r.settings.EventRetention), Folder: folder, Keep: keep,
+	})
+	for _, d := range drops {
+		r.log.Info("old events were exported and dropped", "upTo", d.Through.LSN, "folder", folder)
+	}
+	if err != nil && ctx.Err() == nil && !errors.Is(err, ledger.ErrUnavailable) {
+		r.log.Error("old events can't be exported and dropped; they stay, and it is tried again", "folder", folder, "error", err)
+	}
+	return err
 }

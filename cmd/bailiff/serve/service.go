@@ -59,8 +59,8 @@ type service struct {
 	endStore     func()      // ends waiting for the store, and has slots handed over
 	sharing      atomic.Bool // many is there
 	passing      []server    // with many, where other instances ask this one: until the slots are handed over
-	found        bool   // all slots were found before; for the look
-	lost         int    // looks in a row that have found a slot nowhere
+	found        bool        // all slots were found before; for the look
+	lost         int         // looks in a row that have found a slot nowhere
 	signedSlots  map[int]ledger.Head
 	ledger       ledger.Ledger
 	signer       *attest.Signer
@@ -70,6 +70,7 @@ type service struct {
 	signed       ledger.Head  // the head that the checkpoint in the data folder is of
 	checkpointed atomic.Int64 // when it last was of the end of the record: Unix nanoseconds
 	retaining    retaining
+	exports      exports
 	decider      *decision.Decider
 	gateway      *gateway.Gateway
 	apis         []*httpd.Server // with limits in common

@@ -13,22 +13,12 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/slots"
+	"bailiff/runtime/retention"
 )
 
 // fitsSlots refuses settings with which an instance can't share a store of several slots.
 func (r *service) fitsSlots() error {
 	s := r.settings
-	for _, row := range []struct {
-		set  bool
-		name string
-	}{
-		{s.EventRetention != 0, "SVC_EVENT_RETENTION"},
-		{s.OTLPLogs != "", "SVC_OTLP_LOGS"},
-	} {
-		if row.set {
-			return fmt.Errorf("%s works over one log, and this store has one for each of its slots; unset it", row.name)
-		}
-	}
 	if s.PeerListen == "" || s.PeerCert == "" {
 		return errors.New("SVC_STORE has several slots, and instances ask each other about their keys; set SVC_PEER_LISTEN, SVC_PEER_CERT, SVC_PEER_KEY and SVC_PEER_CA")
 	}
@@ -94,6 +84,9 @@ func (r *service) slotOpened(slot int, l *commit.Ledger) error {
 	if r.proof.none {
 		return nil
 	}
+	if _, err := retention.VerifyBeginning(l.Beginning(), r.signer.CheckpointVerifier()); err != nil {
+		return err
+	}
 	head, err := l.Head(context.Background())
 	if err != nil {
 		return err
@@ -143,6 +136,66 @@ func (r *service) keepSlotCheckpoints(ctx context.Context) error {
 	}
 	r.checkpointed.Store(now.UnixNano())
 	return r.recordSigner()
+}
+
+// perSlotEvery is how often it is looked for slots that have come, or are gone.
+const perSlotEvery = time.Second
+
+// perSlot runs a task with the log of each slot, as long as it is here.
+func (r *service) perSlot(task func(ctx context.Context, slot int, log ledger.Log) error) func(context.Context) error {
+	type running struct {
+		of     *commit.Ledger
+		cancel context.CancelFunc
+		done   chan struct{}
+	}
+	return func(ctx context.Context) error {
+		all := map[int]*running{}
+		look := func(ctx context.Context) error {
+			here := map[int]*commit.Ledger{}
+			_ = r.many.Here(func(slot int, l *commit.Ledger) error { here[slot] = l; return nil }) // there is no error
+			for slot, one := range all {
+				select {
+				case <-one.done:
+					delete(all, slot)
+				default:
+					if here[slot] != one.of {
+						one.cancel()
+					}
+				}
+			}
+			for slot, l := range here {
+				if all[slot] != nil {
+					continue
+				}
+				own, cancel := context.WithCancel(ctx)
+				one := &running{l, cancel, make(chan struct{})}
+				all[slot] = one
+				r.calls.Go(func() {
+					defer close(one.done)
+					defer cancel()
+					if err := task(own, slot, l); err != nil && own.Err() == nil {
+						r.log.Warn("work on a slot's log has to be begun again", "slot", slot, "error", err)
+					}
+				})
+			}
+			return nil
+		}
+		err := every(perSlotEvery, look)(ctx)
+		for _, one := range all {
+			one.cancel()
+			<-one.done
+		}
+		return err
+	}
+}
+
+// dropped returns how many records retention has dropped of the logs that are here.
+func (r *service) dropped() (n uint64) {
+	if r.many == nil {
+		return r.ledger.Beginning().After.LSN
+	}
+	_ = r.many.Here(func(_ int, l *commit.Ledger) error { n += l.Beginning().After.LSN; return nil }) // there is no error
+	return n
 }
 
 // lostSlots is how many looks in a row may find a slot that is nowhere, as while another instance takes it.

@@ -353,6 +353,11 @@ func (s *Settings) SlotCheckpointPath(slot int) string {
 	return s.CheckpointPath() + "-" + strconv.Itoa(slot)
 }
 
+// SlotFolder is where the events of a slot are exported, below a folder, where SVC_STORE has several slots.
+func SlotFolder(folder string, slot int) string {
+	return filepath.Join(folder, "slot-"+strconv.Itoa(slot))
+}
+
 // OTLPPath is the file that says how far events were sent to a collector.
 func (s *Settings) OTLPPath() string { return filepath.Join(s.DataDir, "otlp") }
 

@@ -35,7 +35,7 @@ func (l *Ledger) LookupKey(hash [32]byte) (*ledger.Key, bool) { return l.keys.lo
 func (l *Ledger) LookupKeyID(id ledger.ID) (*ledger.Key, bool) { return l.keys.byID(id) }
 
 // LogOf implements ledger.Ledger: all records are in one log.
-func (l *Ledger) LogOf(ledger.ID) ledger.EventReader { return l }
+func (l *Ledger) LogOf(ledger.ID) ledger.Log { return l }
 
 // Keys implements ledger.Ledger.
 func (l *Ledger) Keys(context.Context) ([]ledger.Key, error) {

@@ -59,7 +59,11 @@ REVOKE ALL ON FUNCTION bailiff.drop_groups, bailiff.drop_bases FROM %[1]s;`
 
 // Drops returns an error where the role may not drop groups.
 func (s *Store) Drops() error {
-	if err := s.check(1); err != nil {
+	slots, err := s.Count()
+	if err == nil {
+		err = s.check(slots)
+	}
+	if err != nil {
 		return err
 	}
 	n, err := s.db.asking.number(`SELECT count(*) FROM pg_catalog.pg_proc WHERE pronamespace = 'bailiff'::regnamespace AND proname = 'drop_groups' AND has_function_privilege(oid, 'EXECUTE')`)

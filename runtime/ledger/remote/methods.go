@@ -352,3 +352,15 @@ func (l *Ledger) Groups(ctx context.Context, after uint64, most int) (answer led
 	err = l.ask(ctx, "Groups", []any{&answer, &end}, after, most)
 	return answer, end, err
 }
+
+func (m methods) Beginning(context.Context) (ledger.Beginning, error) {
+	return m.Ledger.Beginning(), nil
+}
+
+// Beginning implements ledger.Ledger.
+func (l *Ledger) Beginning() (answer ledger.Beginning) {
+	if err := l.ask(context.Background(), "Beginning", []any{&answer}); err != nil {
+		return ledger.Beginning{}
+	}
+	return answer
+}

@@ -48,7 +48,7 @@ var faults = []error{
 
 // reads are the methods that change nothing.
 var reads = map[string]bool{
-	"Counter": true, "DeployedPolicy": true, "Deployments": true, "Events": true, "Groups": true, "Head": true, "Hold": true, "Holds": true, "Keys": true,
+	"Beginning": true, "Counter": true, "DeployedPolicy": true, "Deployments": true, "Events": true, "Groups": true, "Head": true, "Hold": true, "Holds": true, "Keys": true,
 	"LookupKey": true, "LookupKeyID": true, "Path": true, "Peek": true, "Pin": true, "Pins": true, "Policy": true, "Replay": true, "Usage": true, "Webhooks": true,
 }
 

@@ -36,7 +36,6 @@ type here interface {
 	SetClock(context.Context, int64) error
 	ledger.Outbox
 	Retain(context.Context, *ledger.Retention) (*ledger.Drop, error)
-	Beginning() ledger.Beginning
 	ReadBase(uint64, int64, int) ([]byte, []byte, int64, error)
 	Flush(context.Context) error
 	Health() error
@@ -66,7 +65,7 @@ func (c *confirms) Confirm(mark uint64) error {
 	return nil
 }
 
-func (a *asked) LogOf(ledger.ID) ledger.EventReader { return a.Ledger }
+func (a *asked) LogOf(ledger.ID) ledger.Log { return a.Ledger }
 
 func (a *asked) LookupKey(hash [32]byte) (*ledger.Key, bool) {
 	key, ok, err := a.Ledger.LookupKey(context.Background(), hash)

@@ -53,7 +53,7 @@ type asked interface {
 	ForgetTools(ctx context.Context, d *ledger.PinDecision) error
 	Pins(ctx context.Context, key ledger.ID, server string) ([]ledger.Pin, error)
 	Pin(ctx context.Context, key ledger.ID, server, tool string) (ledger.Pin, error)
-	ledger.EventReader
+	ledger.Log
 }
 
 // ask returns the ledger of a slot, here or at another instance.
@@ -443,7 +443,7 @@ func (l *Ledger) Events(ctx context.Context, query ledger.EventQuery) (ledger.Ev
 }
 
 // LogOf implements ledger.Ledger.
-func (l *Ledger) LogOf(key ledger.ID) ledger.EventReader {
+func (l *Ledger) LogOf(key ledger.ID) ledger.Log {
 	if key.IsZero() {
 		return l
 	}
@@ -460,6 +460,8 @@ type unread struct{ err error }
 func (u unread) Events(context.Context, ledger.EventQuery) (ledger.EventPage, error) {
 	return ledger.EventPage{}, u.err
 }
+
+func (unread) Beginning() ledger.Beginning { return ledger.Beginning{} }
 
 func (u unread) Head(context.Context) (ledger.Head, error) { return ledger.Head{}, u.err }
 

@@ -1,0 +1,140 @@
+package pgledger
+
+import (
+	"crypto/rand"
+	"log/slog"
+	"testing"
+	"time"
+
+	"bailiff/fuzz/kit/pgtest"
+	"bailiff/fuzz/ledgertest"
+	"bailiff/runtime/attest"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/slots"
+	"bailiff/runtime/retention"
+	"bailiff/vm/amount"
+)
+
+// TestShareRetains drops old groups of one slot's log: what is live stays, at the next instance too, the other logs are whole, and each
+// verifies.
+func TestShareRetains(t *testing.T) {
+	url := severalSlots(t, pgtest.Shared(t).URL(), 2)
+	alone := func(string) *sharer { return nil }
+	a := share(t, url, "a", alone)
+	wait(t, a.Whole)
+	key := ledgertest.NewKey(1)
+	must(t, a.CreateKey(t.Context(), key))
+	must(t, a.Halt(t.Context(), &ledger.Halt{Stop: true, At: ledgertest.Start, Reason: "why"}))
+	must(t, a.Halt(t.Context(), &ledger.Halt{At: ledgertest.Start + 1}))
+	const used = 300
+	uses := func(from, to uint64, at int64) {
+		for n := from; n < to; n++ {
+			plan := ledgertest.Counted(key.ID, n, 2*used)
+			plan.At = at
+			ticket := a.Submit(plan)
+			must(t, ticket.Wait(t.Context()))
+		}
+	}
+	uses(0, used, ledgertest.Start+2)
+	now := ledgertest.Start + int64(2*time.Hour)
+	uses(used, used+3, now)
+	slot, signer, dir := a.Of(key.Hash), must1(attest.LoadOrCreate(t.TempDir(), rand.Reader))(t), t.TempDir()
+	must(t, a.Here(func(n int, l *commit.Ledger) error {
+		if n != slot {
+			return nil
+		}
+		drops, err := retention.Drop(t.Context(), retention.Config{Ledger: l, Signer: signer, Clock: func() time.Time { return time.Unix(0, now) }, Age: time.Hour, Folder: dir})
+		if len(drops) == 0 || drops[0].Through.LSN < used {
+			t.Errorf("%d drops: %+v", len(drops), drops)
+		}
+		return err
+	}))
+	a.end(t)
+	b := share(t, url, "b", alone)
+	wait(t, b.Whole)
+	defer b.end(t)
+	value, err := b.Counter(t.Context(), key.ID, ledgertest.Counting, now)
+	if err != nil || value != amount.FromUint64(used+3) {
+		t.Errorf("the counter stands at %s, and not at %d: %v", value, used+3, err)
+	}
+	if begins := b.LogOf(key.ID).Beginning(); begins.After.LSN < used {
+		t.Errorf("the log begins after record %d", begins.After.LSN)
+	}
+	page, err := b.LogOf(key.ID).Events(t.Context(), ledger.EventQuery{Key: key.ID, Limit: 10})
+	if err != nil || len(page.Events) != 3 || page.Dropped < used {
+		t.Errorf("%d events, %d dropped: %v", len(page.Events), page.Dropped, err)
+	}
+	if b.Frozen().Last != ledgertest.Start {
+		t.Errorf("it was frozen: %+v", b.Frozen())
+	}
+	for n := range b.Slots() {
+		must(t, b.store.Look(n, func(log commit.Log) error {
+			chain, err := commit.VerifyChain(log, 0)
+			if err == nil {
+				_, err = retention.VerifyBeginning(chain.Begins, signer.CheckpointVerifier())
+			}
+			if dropped := chain.Begins.After.LSN != 0; dropped != (n == slot) {
+				t.Errorf("records of slot %d were dropped: %t", n, dropped)
+			}
+			return err
+		}))
+	}
+}
+
+// must1 returns a function that returns a value, or ends the test.
+func must1[T any](value T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		must(t, err)
+		return value
+	}
+}
+
+// wait waits until something is so.
+func wait(t *testing.T, so func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !so(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("not within 20 seconds")
+		}
+	}
+}
+
+// TestAlone: a command takes all slots where no instance has any, and leaves an instance that has some alone.
+func TestAlone(t *testing.T) {
+	url := severalSlots(t, pgtest.Shared(t).URL(), 3)
+	take := func() (*slots.Ledger, string, func()) {
+		store, stop := newStore(t, url, "a/command", true), make(chan struct{})
+		store.options.Lease, store.options.Stop = time.Second, stop
+		l, owner, err := store.Alone(slots.Options{Commit: commit.Options{Random: store.options.Calls.Random}, Log: slog.New(slog.DiscardHandler)})
+		must(t, err)
+		return l, owner, func() {
+			if close(stop); l != nil {
+				must(t, l.Close())
+			}
+			store.Close()
+		}
+	}
+	key := ledgertest.NewKey(1)
+	for _, what := range []string{"create", "find"} {
+		l, owner, end := take()
+		if owner != "" || l.Slots() != 4 {
+			t.Fatalf("%s has the slots, and there are %d", owner, l.Slots())
+		}
+		if what == "create" {
+			must(t, l.CreateKey(t.Context(), key))
+		} else if _, found := l.LookupKeyID(key.ID); !found {
+			t.Error("the key that a command has made is not there")
+		}
+		end()
+	}
+	a := share(t, url, "a", func(string) *sharer { return nil })
+	wait(t, a.Whole)
+	defer a.end(t)
+	l, owner, end := take()
+	defer end()
+	if l != nil || owner != "a" || !a.Whole() {
+		t.Errorf("%q has the slots: %v", owner, l)
+	}
+}
