@@ -2,9 +2,12 @@ package e2e
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	mathrand "math/rand/v2"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -101,6 +104,28 @@ func TestSlots(t *testing.T) {
 		if got := at(k).ask("/v1/authorize", key.APIKey, tool("bash", `"command":"ls"`)); got.Code != "SVC_FROZEN" {
 			t.Errorf("key %d of a frozen service: %d %s", k+1, got.HTTP, got.Raw)
 		}
+	}
+}
+
+// conformCases is how many generated requests TestSlotsConform sends.
+var conformCases = flag.Int("conform", 600, "how many requests TestSlotsConform holds to the oracle")
+
+// TestSlotsConform holds three instances of a store of several slots to the oracle, behind a balancer that knows nothing of them.
+func TestSlotsConform(t *testing.T) {
+	f := newFailoverOf(t, true, 4, "a", "b", "c")
+	defer f.end()
+	f.share()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	b := &balancer{Listener: listener, of: f.instances}
+	go b.run()
+	text, said, code := f.run("conform", "run", "--url", "http://"+listener.Addr().String(), "--admin", f.path("data-b/admin.sock"), "--operator-key", f.path("operator.key"),
+		"--cases", strconv.Itoa(*conformCases), "--seed", strconv.FormatInt(seed.Value(t), 10), "--level", "Core,Limits,Holds,Attestation")
+	if t.Log(text); code != 0 {
+		t.Errorf("exit %d: %s", code, said)
 	}
 }
 
