@@ -37,8 +37,8 @@ run: build ## make keys and an example policy where there are none, start the se
 	@$(BIN) quickstart $(if $(RPC_URL),--rpc-url '$(RPC_URL)')
 
 .PHONY: run-cluster
-run-cluster: build ## run PostgreSQL with a standby, three instances and a balancer, and print what to paste and what to kill; AT=127.0.0.1:8787
-	@$(GO) test ./httpd/e2e -run TestRunCluster -count 1 -timeout 0 -v -cluster $(or $(AT),127.0.0.1:8787)
+run-cluster: build ## run PostgreSQL with a standby, three instances and a balancer, and print what to paste and what to kill; AT=127.0.0.1:8787 SLOTS=1
+	@$(GO) test ./httpd/e2e -run TestRunCluster -count 1 -timeout 0 -v -cluster $(or $(AT),127.0.0.1:8787) -slots $(or $(SLOTS),1)
 
 .PHONY: test
 test: ## every test (with Node and npm: also the independent verifiers of attestations)

@@ -14,7 +14,10 @@ import (
 	"time"
 )
 
-var clusterAt = flag.String("cluster", "", "the address of the balancer of TestRunCluster, which then runs until it is interrupted")
+var (
+	clusterAt    = flag.String("cluster", "", "the address of the balancer of TestRunCluster, which then runs until it is interrupted")
+	clusterSlots = flag.Int("slots", 1, "how many slots the store of that cluster has")
+)
 
 // A balancer passes connections to instances in turn. It knows nothing of them but whether they take one.
 type balancer struct {
@@ -57,7 +60,7 @@ func (b *balancer) pass(client net.Conn) {
 // TestRunCluster is what make run-cluster runs: a PostgreSQL primary and its standby, three instances, and a balancer in front of them,
 // for people to break. Without the flag it asks such a cluster a few questions, and ends.
 func TestRunCluster(t *testing.T) {
-	f := newFailover(t, true, "one", "two", "three")
+	f := newFailoverOf(t, true, *clusterSlots, "one", "two", "three")
 	defer f.end()
 	at := *clusterAt
 	if at == "" {
@@ -81,6 +84,10 @@ func TestRunCluster(t *testing.T) {
 		}
 		return true
 	})
+	if *clusterSlots > 1 {
+		f.share()
+		f.key = f.second(f.instances[0]).APIKey
+	}
 	ask := tool("bash", `"command":"ls","task_id":"one"`)
 	if *clusterAt == "" {
 		owner, _ := f.owner()
@@ -118,7 +125,11 @@ func TestRunCluster(t *testing.T) {
 
 // explain says what to paste, and what to kill.
 func (f *failover) explain(base, ask string) {
-	fmt.Printf("\nOne instance decides, and two pass requests on to it. The balancer gives a request to any of them:\n\n  curl -s %s/v1/authorize -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '%s'\n\n", base, f.key, ask)
+	who := "One instance decides, and two pass requests on to it"
+	if *clusterSlots > 1 {
+		who = fmt.Sprintf("Each instance decides for the keys of its share of %d slots, and passes other requests on", *clusterSlots)
+	}
+	fmt.Printf("\n%s. The balancer gives a request to any of them:\n\n  curl -s %s/v1/authorize -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '%s'\n\n", who, base, f.key, ask)
 	fmt.Println("Ask again and again while you lose one of these; instances are started again, and the standby is promoted:")
 	for _, i := range f.instances {
 		fmt.Printf("  kill -9 %d   # instance %s at %s\n", i.pid(), i.name, i.address())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	mathrand "math/rand/v2"
 	"net"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,6 +68,7 @@ func (f *failover) share() {
 
 // TestSlots: over a store of several slots any instance answers any request as the one does that has the key's slot.
 func TestSlots(t *testing.T) {
+	t.Parallel()
 	f := newFailoverOf(t, true, 4, "a", "b", "c")
 	defer f.end()
 	f.share()
@@ -105,6 +107,71 @@ func TestSlots(t *testing.T) {
 			t.Errorf("key %d of a frozen service: %d %s", k+1, got.HTTP, got.Raw)
 		}
 	}
+	f.readsSlots(keys)
+	f.verifiesSlots()
+}
+
+// readsSlots: each instance tells the same of all slots, and of a key's log.
+func (f *failover) readsSlots(keys []registered) {
+	f.t.Helper()
+	log, _, err := readLog(f.path("data-a/admin.sock"), "0")
+	decided, freezes := map[string]int{}, 0
+	for i, e := range log {
+		switch {
+		case e.Event == "decision":
+			decided[e.KeyID]++
+		case e.Event == "service.frozen":
+			freezes++
+		}
+		if i > 0 && e.Timestamp[:19] < log[i-1].Timestamp[:19] {
+			f.t.Errorf("an event of %s comes after one of %s", e.Timestamp, log[i-1].Timestamp)
+		}
+	}
+	if err != nil || freezes != 1 {
+		f.t.Errorf("%d freezes: %v", freezes, err)
+	}
+	for k, key := range keys {
+		if decided[key.KeyID] < taskLimit+2 {
+			f.t.Errorf("there are %d events of key %d", decided[key.KeyID], k)
+		}
+		var heads []string
+		for _, i := range f.instances {
+			got, err := (&running{site: f.site, base: i.address()}).try("GET", "/v1/events/checkpoint", key.APIKey, "")
+			if lines := strings.SplitN(got.body, "\n", 4); err == nil && k > 0 && len(lines) == 4 {
+				heads = append(heads, lines[0]+" "+lines[1]+" "+lines[2])
+			}
+		}
+		if k > 0 && (len(heads) != len(f.instances) || len(slices.Compact(heads)) != 1) {
+			f.t.Errorf("checkpoints of key %d: %q", k, heads)
+		}
+		list, err := f.on(f.instances[k%3], "keys", "list")
+		if err != nil || !strings.Contains(list, key.KeyID) {
+			f.t.Errorf("key %d is not listed: %v", k, err)
+		}
+	}
+}
+
+// verifiesSlots: each log verifies, by the checkpoints that instances keep of them, and what works over one log is refused.
+func (f *failover) verifiesSlots() {
+	f.t.Helper()
+	for _, i := range f.instances {
+		f.await("checkpoints are written", func() bool {
+			kept, err := filepath.Glob(f.path("data-" + i.name + "/checkpoint-*"))
+			return err == nil && len(kept) > 0
+		})
+		said, err := f.on(i, "events", "verify")
+		if err != nil || strings.Count(said, "verified: ") != f.slots || !strings.Contains(said, "fits; ") {
+			f.t.Errorf("the record is not verified on the machine of %s: %v\n%s", i.name, err, said)
+		}
+	}
+	for say, command := range map[string]string{
+		"the store has a log for each of its slots": "backup copy", "of no one order": "store export --to elsewhere", "--checkpoint is of one log": "events verify --checkpoint x",
+		"the store has 4 slots; import into one": "store import --from .",
+	} {
+		if _, err := f.on(f.instances[0], strings.Fields(command)...); err == nil || !strings.Contains(err.Error(), say) {
+			f.t.Errorf("bailiff %s: %v", command, err)
+		}
+	}
 }
 
 // conformCases is how many generated requests TestSlotsConform sends.
@@ -112,6 +179,7 @@ var conformCases = flag.Int("conform", 600, "how many requests TestSlotsConform 
 
 // TestSlotsConform holds three instances of a store of several slots to the oracle, behind a balancer that knows nothing of them.
 func TestSlotsConform(t *testing.T) {
+	t.Parallel()
 	f := newFailoverOf(t, true, 4, "a", "b", "c")
 	defer f.end()
 	f.share()

@@ -3,6 +3,7 @@ package slots
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -549,4 +550,14 @@ func TestGoing(t *testing.T) {
 	must(t, stay.Confirm(stay.Mark()))
 	stay.Leave()
 	<-moved
+}
+
+// TestOf: a key's slot follows from its hash alone, and none is in the first of several. The numbers are those that stores have.
+func TestOf(t *testing.T) {
+	hash := sha256.Sum256([]byte("sk_svc_1"))
+	for slots, want := range map[int]int{1: 0, 2: 1, 5: 4, 17: 12} {
+		if got := (&Ledger{slots: make([]*slot, slots)}).Of(hash); got != want {
+			t.Errorf("of %d slots it is in %d, and not in %d", slots, got, want)
+		}
+	}
 }
