@@ -105,7 +105,13 @@ type Passing struct {
 
 	mu       sync.Mutex
 	to       map[peerName]*peer
-	bySource map[netip.Addr]int
+	bySource map[passedSource]int
+}
+
+// A passedSource is who has sent requests that are under way to an instance.
+type passedSource struct {
+	address netip.Addr
+	to      string
 }
 
 // A peerName is the name of an instance, and where it takes requests from others.
@@ -120,19 +126,20 @@ type peer struct {
 	gone <-chan struct{} // closed when it does not decide any more what it did
 }
 
-// enter counts a request of a source, which leave takes back, and reports false where the source has its share of the connections.
-// Clients without an address are not counted.
-func (p *Passing) enter(source netip.Addr) (leave func(), ok bool) {
-	if !source.IsValid() {
+// enter counts a request of a source to an instance, which leave takes back, and reports false where the source has its share of the
+// connections. Clients without an address are not counted.
+func (p *Passing) enter(address netip.Addr, to string) (leave func(), ok bool) {
+	if !address.IsValid() {
 		return func() {}, true
 	}
+	source := passedSource{address, to}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bySource[source] >= max(1, p.Connections/passShare) {
 		return nil, false
 	}
 	if p.bySource == nil {
-		p.bySource = map[netip.Addr]int{}
+		p.bySource = map[passedSource]int{}
 	}
 	p.bySource[source]++
 	return func() {
@@ -254,7 +261,7 @@ func (s *Server) passOn(c *call, slot int, here func() *Server, over <-chan stru
 
 // send passes a request on to an instance, and answers it; or reports false, where nothing was sent.
 func (s *Server) send(c *call, to Instance) (answered bool) {
-	leave, ok := s.config.Pass.enter(s.source(c.RequestCtx))
+	leave, ok := s.config.Pass.enter(s.source(c.RequestCtx), to.Name)
 	if !ok {
 		writeFailure(c.RequestCtx, &service.Failure{Code: errcode.RateLimited, RetryAfter: time.Second, Message: "as many requests of your address are under way as this instance passes on at once; send fewer at once"})
 		return true

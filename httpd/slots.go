@@ -91,8 +91,8 @@ func (s *Server) slotOfBearer(c *call) (slot int, of bool) {
 
 // confirmer returns what confirms the answer to a request.
 func (s *Server) confirmer(c *call) commit.Confirmer {
-	if c.stay.Confirmer != nil && c.route.access.keyed {
-		return c.stay.Confirmer
+	if c.stay.Given() && c.route.access.keyed {
+		return c.stay
 	}
 	return s.config.Confirm
 }
@@ -100,7 +100,7 @@ func (s *Server) confirmer(c *call) commit.Confirmer {
 // watch returns a context for what a request waits for: it ends where the client leaves, the server is about to end, or the slot is.
 func (s *Server) watch(c *call) (context.Context, func()) {
 	watched, stop := strict.Watch(s.http.Serving(), c.Conn())
-	if c.stay.Confirmer == nil {
+	if !c.stay.Given() {
 		return watched, stop
 	}
 	ctx, cancel := context.WithCancel(watched)

@@ -306,15 +306,15 @@ func TestPassable(t *testing.T) {
 		t.Errorf("%d were passed on", n)
 	}
 	full := &Passing{Connections: passShare}
-	leave, ok := full.enter(netip.MustParseAddr("10.0.0.1"))
-	if _, twice := full.enter(netip.MustParseAddr("10.0.0.1")); !ok || twice {
+	leave, ok := full.enter(netip.MustParseAddr("10.0.0.1"), "a")
+	if _, twice := full.enter(netip.MustParseAddr("10.0.0.1"), "a"); !ok || twice {
 		t.Errorf("of one source the first is taken: %t, the second: %t", ok, twice)
 	}
-	if _, other := full.enter(netip.MustParseAddr("10.0.0.2")); !other {
+	if _, other := full.enter(netip.MustParseAddr("10.0.0.2"), "a"); !other {
 		t.Error("another source is shut out")
 	}
 	leave()
-	if _, again := full.enter(netip.MustParseAddr("10.0.0.1")); !again {
+	if _, again := full.enter(netip.MustParseAddr("10.0.0.1"), "a"); !again {
 		t.Error("a source that has left is shut out")
 	}
 }

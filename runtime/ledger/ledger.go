@@ -261,6 +261,10 @@ type Outbox interface {
 	// recorded, and that is no error.
 	SettleDelivery(r DeliveryResult) error
 
+	// Has reports whether a delivery that was handed out is this ledger's still. Of several slots one may have left, and its deliveries are
+	// handed out where it is.
+	Has(d *Delivery) bool
+
 	// Outboxed returns a channel that gets a value after events have become durable for which deliveries wait.
 	Outboxed() <-chan struct{}
 }

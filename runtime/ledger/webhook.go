@@ -139,6 +139,8 @@ type Delivery struct {
 	Topic    Topics // the one topic that the event is
 	Attempts int    // made so far, and failed
 	Event    LoggedEvent
+
+	Opening uint64 // of several slots, which time the slot was here that handed it out
 }
 
 // A DeliveryResult is what came of an attempt to deliver.

@@ -74,6 +74,13 @@ func (m *Metrics) Store(decides func() bool, counts func() (takeovers, unanswere
 		m.gauge("store_clock_offset_seconds", "By how much the database's clock is ahead of this machine's, when it was last heard.", nil, func() float64 { _, _, d := counts(); return d.Seconds() }))
 }
 
+// Slots adds how many slots of a store of several this instance owns, and how many are at no instance that it knows.
+func (m *Metrics) Slots(owned, lost func() int) error {
+	return errors.Join(
+		m.gauge("store_slots", "How many slots of SVC_STORE this instance owns.", nil, func() float64 { return float64(owned()) }),
+		m.gauge("store_slots_lost", "How many slots of SVC_STORE are at no instance that this one knows: their keys are not decided for.", nil, func() float64 { return float64(lost()) }))
+}
+
 // Mode adds a gauge that is always 1, with how the service runs in its labels.
 func (m *Metrics) Mode(mode, hosting, environment string) error {
 	return m.gauge("mode", "How the service runs, in the labels; always 1.",

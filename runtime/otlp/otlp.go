@@ -136,7 +136,7 @@ func (e *Exporter) begin(ctx context.Context) error {
 	lsn, err := strconv.ParseUint(place, 10, 63)
 	switch {
 	case e.config.Kept == "":
-	case err == nil && lsn == 0 && stream == hex.EncodeToString(make([]byte, len(head.Stream))): // it was empty then
+	case err == nil && lsn == 0: // it was empty then, and had no stream of its own
 		e.after = 0
 	case err != nil || stream != hex.EncodeToString(head.Stream[:]) || lsn > head.LSN:
 		e.config.Log.Warn("the place up to which events were sent by OTLP is not of this record; sending begins at its end", "kept", e.config.Kept)

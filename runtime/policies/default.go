@@ -68,6 +68,27 @@ func notBound(err error) error {
 	return fmt.Errorf("the default policy could not be recorded: %w", err)
 }
 
+// DefaultRefused says why a ledger that came later has refused the default policy in force.
+func (a *Policies) DefaultRefused(err error) error {
+	policy := a.DefaultPolicy()
+	switch {
+	case policy == nil || !errors.Is(err, ledger.ErrNotFound):
+		return notBound(err)
+	case policy.Earlier:
+		return errEarlier
+	case policy.Refused != nil:
+		return policy.Refused
+	}
+	return notBound(err)
+}
+
+// DefaultBound logs what an operator should know of the default policy in force, where a ledger that came later has bound it.
+func (a *Policies) DefaultBound(bound ledger.BoundDefault) {
+	if policy := a.DefaultPolicy(); policy != nil && (bound.Rollback || bound.Unnamed) {
+		a.warnDefault(policy, bound)
+	}
+}
+
 // warnDefault logs what an operator should know of a default policy that was bound.
 func (a *Policies) warnDefault(policy *Policy, bound ledger.BoundDefault) {
 	if policy.Refused != nil {
@@ -98,6 +119,6 @@ func (a *Policies) bindUsed(ctx context.Context, d *ledger.DefaultPolicy) (ledge
 		if !page.More {
 			return ledger.BoundDefault{}, a.DefaultPolicy().Refused
 		}
-		query.After = page.Next
+		query.Continue(&page)
 	}
 }

@@ -53,6 +53,7 @@ type outcome struct {
 	alive  bool  // the receiver has taken a ping after it
 	dead   bool  // the receiver has refused a ping after it, and is disabled
 	unread bool  // the ledger could not be read: nothing was attempted
+	left   bool  // the ledger does not have it any more: nothing was attempted, and another one hands it out
 	took   time.Duration
 }
 
@@ -68,6 +69,10 @@ func (d *Dispatcher) attempt(l *lane, s slot, item ledger.Delivery, last bool) o
 	o := outcome{lane: l, slot: s, item: item}
 	ctx, cancel := d.config.Calls.Timeout(context.Background(), requestTimeout)
 	defer cancel()
+	if !d.config.Ledger.Has(&o.item) {
+		o.left = true
+		return o
+	}
 	switch wanted, err := d.refresh(ctx, &o.item); {
 	case err != nil:
 		o.err, o.unread = err, true

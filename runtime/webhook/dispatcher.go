@@ -174,6 +174,11 @@ func (d *Dispatcher) finish(o outcome) {
 		d.count()
 		return
 	}
+	if o.left {
+		d.lanes.done(o.lane, o.slot, o.lane.slow)
+		d.count()
+		return
+	}
 	r := d.result(&o)
 	if err := d.config.Ledger.SettleDelivery(r); err != nil {
 		d.config.Log.Error("the result of a delivery is not recorded; it will be made again", "webhook", r.Webhook, "event", r.LSN, "error", err)

@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"bailiff/cmd/bailiff/cli"
@@ -150,6 +151,9 @@ func openStore(s *cmdsettings.Settings) (ledger.Ledger, error) {
 	return &ofStore{l, store}, nil
 }
 
+// commandName ends the name of a command as an instance.
+const commandName = "/command"
+
 // openSlots takes all slots of the record in the database for a command, where no instance has any.
 func openSlots(s *cmdsettings.Settings, calls system.Calls) (ledger.Ledger, error) {
 	options, err := s.StoreOptions(calls)
@@ -157,7 +161,7 @@ func openSlots(s *cmdsettings.Settings, calls system.Calls) (ledger.Ledger, erro
 		return nil, err
 	}
 	stop, end := context.WithCancel(context.Background())
-	options.Name += "/command"
+	options.Name += commandName
 	options.Stop = stop.Done()
 	store, err := pgledger.NewStore(options)
 	if err != nil {
@@ -169,6 +173,8 @@ func openSlots(s *cmdsettings.Settings, calls system.Calls) (ledger.Ledger, erro
 	})
 	o := &ofSlots{l, store, end}
 	switch {
+	case strings.HasSuffix(owner, commandName):
+		err = cli.Fail("another command has the record; try again")
 	case owner != "":
 		err = cli.Fail("the instance %s decides; run this on its machine, or on that of another instance, with the SVC_DATA_DIR of its service", owner)
 	case err != nil && l != nil:
@@ -202,7 +208,7 @@ func CommandStore(s *cmdsettings.Settings, calls system.Calls) (store *pgledger.
 	if err != nil {
 		return nil, nil, err
 	}
-	options.Name += "/command" // an instance of the name would be taken for this process
+	options.Name += commandName // an instance of the name would be taken for this process
 	stop := make(chan struct{})
 	close(stop)
 	options.Stop = stop

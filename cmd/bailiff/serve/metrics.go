@@ -46,6 +46,9 @@ func (r *service) addGauges() error {
 			return number, r.clock().Sub(time.Unix(0, at))
 		}),
 	}
+	if r.many != nil {
+		faults = append(faults, r.metrics.Slots(r.store.Owned, func() int { return int(r.lost.Load()) }))
+	}
 	for _, check := range checkNames {
 		faults = append(faults, r.metrics.Ready(check, func() bool { return r.ready.passes(check) }))
 	}

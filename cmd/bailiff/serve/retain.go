@@ -59,7 +59,7 @@ func (r *service) retain(ctx context.Context) error {
 		err = r.retainSlots(ctx)
 	}
 	if err != nil {
-		r.retaining.failing.Store(ctx.Err() == nil)
+		r.retaining.failing.Store(ctx.Err() == nil && !errors.Is(err, errNotSent))
 		return nil
 	}
 	r.retaining.failing.Store(false)
@@ -87,12 +87,15 @@ func (r *service) retainSlots(ctx context.Context) (err error) {
 	return err
 }
 
+// errNotSent says that it is not known yet what the collector of events has.
+var errNotSent = errors.New("no events were sent yet")
+
 // retainLog makes a pass over a log. A failure is said.
 func (r *service) retainLog(ctx context.Context, slot int, l retention.Retainer, folder string) error {
 	var keep func() uint64
 	if sent := r.retaining.sent; sent != nil {
 		if sent(slot) == 0 {
-			return nil // what the collector has is not known yet
+			return errNotSent
 		}
 		keep = func() uint64 { return sent(slot) }
 	}

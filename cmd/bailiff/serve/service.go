@@ -56,11 +56,11 @@ type service struct {
 	confirm      commit.Confirmer // nil: no other instance can have the record
 	many         *slots.Ledger    // ledger, where the store has several slots
 	proof        proof
-	endStore     func()      // ends waiting for the store, and has slots handed over
-	sharing      atomic.Bool // many is there
-	passing      []server    // with many, where other instances ask this one: until the slots are handed over
-	found        bool        // all slots were found before; for the look
-	lost         int         // looks in a row that have found a slot nowhere
+	endStore     func()       // ends waiting for the store, and has slots handed over
+	sharing      atomic.Bool  // many is there
+	passing      []server     // with many, where other instances ask this one: until the slots are handed over
+	found        bool         // all slots were found before; for the look
+	lost         atomic.Int64 // slots that are nowhere
 	signedSlots  map[int]ledger.Head
 	ledger       ledger.Ledger
 	signer       *attest.Signer

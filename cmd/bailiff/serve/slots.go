@@ -30,6 +30,10 @@ func (r *service) openSlots(errorf func(format string, arguments ...any)) error 
 	many, err := r.store.Share(slots.Options{
 		Commit: commit.Options{Random: r.calls.Random, Logger: errorf, Observer: r.metrics, Clock: r.calls.Clock, Go: r.calls.Go},
 		Remote: r.peers.passing.Ask, Log: r.log, Timers: r.calls.Timers, Go: r.calls.Go, Opened: r.slotOpened,
+		// The decider is there before the first slot comes.
+		Bound:    func(_ int, bound ledger.BoundDefault) { r.decider.DefaultBound(bound) },
+		Refused:  func(err error) error { return r.decider.DefaultRefused(err) },
+		Replaced: r.fails,
 	})
 	if err != nil {
 		return err
@@ -97,12 +101,17 @@ func (r *service) slotOpened(slot int, l *commit.Ledger) error {
 	}
 	if err != nil {
 		err = fmt.Errorf("slot %d: %w", slot, err)
-		select {
-		case r.failed <- err:
-		default: // it ends already
-		}
+		r.fails(err)
 	}
 	return err
+}
+
+// fails has the service end.
+func (r *service) fails(err error) {
+	select {
+	case r.failed <- err:
+	default: // it ends already
+	}
 }
 
 // keepSlotCheckpoints signs how far the logs have come of the slots that are here.
@@ -198,13 +207,17 @@ func (r *service) dropped() (n uint64) {
 	return n
 }
 
-// lostSlots is how many looks in a row may find a slot that is nowhere, as while another instance takes it.
-const lostSlots = 5
-
-// checkSlots finds slots whose keys can't be decided for: they are not here, and no instance is known that has them.
+// checkSlots finds that this instance can't decide, or can't know which one does. That a slot is nowhere, as while another instance takes it, is no
+// reason to send requests to another one: none of them has it.
 func (r *service) checkSlots() httpd.Check {
-	if err := r.many.Health(); errors.Is(err, ledger.ErrClosed) {
-		return checkLedger(err)
+	check := httpd.Check{Name: "ledger"}
+	if err := r.many.GivenUp(); err != nil {
+		check.Reason = "this instance has given up its slots; the log says why"
+		return check
+	}
+	if silent := r.store.Silent(); silent > 2*time.Duration(r.settings.StoreLease) {
+		check.Reason = "the database does not answer"
+		return check
 	}
 	here, lost := 0, 0
 	for slot := range r.many.Slots() {
@@ -215,12 +228,13 @@ func (r *service) checkSlots() httpd.Check {
 			lost++
 		}
 	}
-	if lost == 0 {
-		r.lost, r.found = 0, true
-		return httpd.Check{Name: "ledger", Ready: true, Reason: fmt.Sprintf("%d of %d slots are here, and the others at instances that are known", here, r.many.Slots())}
+	r.lost.Store(int64(lost))
+	r.found = r.found || lost == 0
+	check.Ready, check.Reason = r.found, fmt.Sprintf("%d of %d slots are here, and the others at instances that are known", here, r.many.Slots())
+	if lost > 0 {
+		check.Reason = fmt.Sprintf("no instance is known that has %d of %d slots", lost, r.many.Slots())
 	}
-	r.lost++
-	return httpd.Check{Name: "ledger", Ready: r.lost <= lostSlots && r.found, Reason: fmt.Sprintf("no instance is known that has %d of %d slots", lost, r.many.Slots())}
+	return check
 }
 
 // watchPeers asks the instances that have slots, again and again, whether they can be reached.

@@ -128,6 +128,9 @@ func (l *Ledger) Webhooks(ctx context.Context, key ledger.ID) (hooks []ledger.We
 	return hooks, nil
 }
 
+// Has implements ledger.Ledger.
+func (l *Ledger) Has(*ledger.Delivery) bool { return true }
+
 // Outboxed implements ledger.Ledger.
 func (l *Ledger) Outboxed() <-chan struct{} { return l.told }
 

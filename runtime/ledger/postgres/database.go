@@ -48,6 +48,8 @@ type pulse struct {
 // A database answers the statements of a log. Each is one transaction. PostgreSQL does, and a twin in memory, which one suite
 // holds to the same answers. After an error a statement was carried out or not.
 type database interface {
+	// time returns the database's time.
+	time() (time.Time, error)
 	// beat notes that an instance lives.
 	beat(slot int, me instance) (pulse, error)
 	// claim makes an instance the owner of a slot whose owner has not been heard of for a lease, or has the same name, and returns

@@ -27,6 +27,7 @@ type life struct {
 	taken  atomic.Uint64 // how often the log was taken
 	looked atomic.Uint64 // how many appends had no answer
 	offset atomic.Int64  // of the database's clock, nanoseconds
+	heard  atomic.Int64  // when it was heard last, Unix nanoseconds
 
 	owner atomic.Pointer[Owner] // while the process waits for it; nil otherwise
 
@@ -99,21 +100,39 @@ func (f *life) missing(db database, slot int) error {
 	return fmt.Errorf("%w (record %d was confirmed, and is not there)", errWentBack, kept.last)
 }
 
-// beat says that an instance lives, and compares the clocks. Half of the time that the answer took is not held against them.
-func (f *life) beat(db database, slot int, me instance) (pulse, error) {
+// compare compares the clocks, and writes nothing.
+func (f *life) compare(db database) error {
+	if f.clock == nil {
+		return nil
+	}
+	asked := f.clock()
+	at, err := db.time()
+	if err != nil {
+		return err
+	}
+	return f.differ(at, asked)
+}
+
+// differ holds the database's time against when it was asked. Half of the time that the answer took is not held against them.
+func (f *life) differ(at, asked time.Time) error {
+	half := f.clock().Sub(asked) / 2
+	offset := at.Sub(asked.Add(half))
+	f.offset.Store(int64(offset))
+	if offset.Abs() > MaxClockOffset+half {
+		return fmt.Errorf("%w by %s, and %s is the most; have a time service set both", errClock, offset.Round(time.Millisecond), MaxClockOffset)
+	}
+	return nil
+}
+
+// beat says that an instance lives, and compares the clocks.
+func (f *life) beat(db database, slot int, me instance) (heard pulse, err error) {
 	if f.clock == nil {
 		return db.beat(slot, me)
 	}
 	asked := f.clock()
-	heard, err := db.beat(slot, me)
-	if err != nil {
+	if heard, err = db.beat(slot, me); err != nil {
 		return heard, err
 	}
-	half := f.clock().Sub(asked) / 2
-	offset := heard.at.Sub(asked.Add(half))
-	f.offset.Store(int64(offset))
-	if offset.Abs() > MaxClockOffset+half {
-		return heard, fmt.Errorf("%w by %s, and %s is the most; have a time service set both", errClock, offset.Round(time.Millisecond), MaxClockOffset)
-	}
-	return heard, nil
+	f.heard.Store(asked.UnixNano())
+	return heard, f.differ(heard.at, asked)
 }

@@ -88,8 +88,14 @@ func (l *log) wait(after []string, stop <-chan struct{}) (err error) {
 			l.waitsFor(instance{})
 		}
 	}()
+	if l.shares != nil { // one that can't decide is not counted among those that share the slots
+		if err := l.compare(l.db); err != nil {
+			return err
+		}
+	}
 	heard, err := l.beat(l.db, l.slot, l.me)
 	if err != nil {
+		l.db.release(l.me) //nolint:errcheck // it owns nothing
 		return err
 	}
 	blind := 0 // beats, until the lease of an owner counts
@@ -113,6 +119,9 @@ func (l *log) wait(after []string, stop <-chan struct{}) (err error) {
 			}
 		}
 		switch {
+		case err != nil && l.shares != nil && errors.Is(err, errClock):
+			l.db.release(l.me) //nolint:errcheck // it owns nothing
+			return err
 		case err != nil:
 			blind = beatsPerLease
 		case blind > 0:
@@ -200,7 +209,7 @@ func (l *log) keep() {
 			l.fail(err) //nolint:errcheck // it is told
 			return
 		case err == nil && heard.owner.id != l.me.id:
-			l.fail(errTaken) //nolint:errcheck // it is told
+			l.fail(l.taken(heard.owner)) //nolint:errcheck // it is told
 			return
 		case err == nil:
 			silent.Stop()
@@ -214,6 +223,14 @@ func (l *log) keep() {
 		default:
 		}
 	}
+}
+
+// taken returns why the log is lost to an owner. Of several slots, one whose name another process has does not go on.
+func (l *log) taken(by instance) error {
+	if l.shares != nil && by.name == l.me.name {
+		return errReplaced
+	}
+	return errTaken
 }
 
 // Notify has failed called when the log fails outside of Append, or at once where it has.

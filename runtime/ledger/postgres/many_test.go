@@ -273,7 +273,7 @@ func sharing(t *testing.T, url, name string, lease time.Duration) *shared {
 	for _, slot := range slots {
 		s.work.Go(func() {
 			for {
-				l, _, err := slot.Open(commit.Options{Random: s.store.options.Calls.Random})
+				l, _, err := slot.Open(commit.Options{Random: s.store.options.Calls.Random}, s.stop)
 				if errors.Is(err, ErrStopped) {
 					return
 				}

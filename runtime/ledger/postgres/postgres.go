@@ -68,6 +68,13 @@ func (p *postgres) query(statement func(context.Context, *pgx.Conn) error) error
 	return s.do(statement)
 }
 
+func (p *postgres) time() (at time.Time, err error) {
+	err = p.asking.do(func(ctx context.Context, c *pgx.Conn) error {
+		return c.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&at)
+	})
+	return at, err
+}
+
 func (p *postgres) beat(slot int, me instance) (pulse, error) {
 	return alone(p.beats, presence{slot, me})
 }

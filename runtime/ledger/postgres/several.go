@@ -104,6 +104,15 @@ func (s *Store) Counts() (all Counts) {
 	return all
 }
 
+// Silent returns for how long the database was not heard.
+func (s *Store) Silent() time.Duration {
+	heard := int64(0)
+	for _, slot := range s.each() {
+		heard = max(heard, slot.life.heard.Load())
+	}
+	return s.options.Calls.Clock().Sub(time.Unix(0, heard))
+}
+
 // Owned returns of how many slots this instance owns the log, the first of several included.
 func (s *Store) Owned() (n int) {
 	for _, slot := range s.each() {

@@ -2,6 +2,7 @@ package pgledger
 
 import (
 	"crypto/rand"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -137,4 +138,51 @@ func TestAlone(t *testing.T) {
 	if l != nil || owner != "a" || !a.Whole() {
 		t.Errorf("%q has the slots: %v", owner, l)
 	}
+}
+
+// TestShareUnable: an instance that can't decide, because of its clock or its default policy, does not keep others from having all slots,
+// and leaves nothing behind.
+func TestShareUnable(t *testing.T) {
+	for what, unable := range map[string]func(url string) *sharer{
+		"a clock that is off": func(url string) *sharer {
+			return shareAs(t, url, "b", func(string) *sharer { return nil }, &ledger.DefaultPolicy{At: 1}, 3*time.Second)
+		},
+		"an older default policy": func(url string) *sharer {
+			return shareAs(t, url, "b", func(string) *sharer { return nil }, &ledger.DefaultPolicy{At: 1, PolicyHash: [32]byte{1}, Serial: 1}, 0)
+		},
+	} {
+		url := severalSlots(t, pgtest.Shared(t).URL(), 4)
+		a := shareAs(t, url, "a", func(string) *sharer { return nil }, &ledger.DefaultPolicy{At: 1, PolicyHash: [32]byte{2}, Serial: 2}, 0)
+		wait(t, a.Whole)
+		b := unable(url)
+		time.Sleep(3 * time.Second)
+		wait(t, a.Whole)
+		time.Sleep(time.Second)
+		if !a.Whole() || b.store.Owned() != 0 {
+			t.Errorf("%s: the other instance has %d of 5 slots, and this one %d", what, a.store.Owned(), b.store.Owned())
+		}
+		if rows := must1(a.store.db.asking.number("SELECT count(*) FROM bailiff.instances"))(t); rows > 20 {
+			t.Errorf("%s: %d rows of instances", what, rows)
+		}
+		b.end(t)
+		a.end(t)
+	}
+}
+
+// TestShareDoubled: of two processes of one name, the one that was there first learns that it has to end.
+func TestShareDoubled(t *testing.T) {
+	url := severalSlots(t, pgtest.Shared(t).URL(), 4)
+	alone := func(string) *sharer { return nil }
+	first := share(t, url, "a", alone)
+	wait(t, first.Whole)
+	second := share(t, url, "a", alone)
+	if err := <-first.replaced; !errors.Is(err, ledger.ErrLocked) {
+		t.Errorf("the first is told %v", err)
+	}
+	first.end(t)
+	wait(t, second.Whole)
+	if len(second.replaced) > 0 {
+		t.Errorf("the second is told %v", <-second.replaced)
+	}
+	second.end(t)
 }

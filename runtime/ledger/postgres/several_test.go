@@ -22,14 +22,24 @@ import (
 // A sharer is an instance with a ledger over its share of the slots.
 type sharer struct {
 	*slots.Ledger
-	store *Store
-	stop  chan struct{}
+	store    *Store
+	stop     chan struct{}
+	replaced chan error
 }
 
 func share(t *testing.T, url, name string, remote func(owner string) *sharer) *sharer {
 	t.Helper()
-	s := &sharer{store: newStore(t, url, name, true), stop: make(chan struct{})}
+	return shareAs(t, url, name, remote, &ledger.DefaultPolicy{At: 1}, 0)
+}
+
+// shareAs is share with a default policy, and with a clock that is off.
+func shareAs(t *testing.T, url, name string, remote func(owner string) *sharer, policy *ledger.DefaultPolicy, off time.Duration) *sharer {
+	t.Helper()
+	s := &sharer{store: newStore(t, url, name, true), stop: make(chan struct{}), replaced: make(chan error, 99)}
 	s.store.options.Lease, s.store.options.Stop = time.Second, s.stop
+	clock := s.store.options.Calls.Clock
+	s.store.options.Calls.Clock = func() time.Time { return clock().Add(off) }
+	s.store.life.clock = s.store.options.Calls.Clock
 	random := s.store.options.Calls.Random
 	l, err := s.store.Share(slots.Options{
 		Commit: commit.Options{Random: random}, Log: slog.New(slog.DiscardHandler),
@@ -41,10 +51,11 @@ func share(t *testing.T, url, name string, remote func(owner string) *sharer) *s
 			}
 			return nil, slots.ErrElsewhere
 		},
+		Replaced: func(err error) { s.replaced <- err },
 	})
 	must(t, err)
 	s.Ledger = l
-	_, err = l.BindDefault(t.Context(), &ledger.DefaultPolicy{At: 1})
+	_, err = l.BindDefault(t.Context(), policy)
 	must(t, err)
 	return s
 }

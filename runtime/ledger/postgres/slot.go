@@ -73,9 +73,9 @@ func openOver[L interface {
 }
 
 // Open implements slots.Slot. Each ledger of a slot begins with what its log says: it is not opened again in place.
-func (s *Slot) Open(options commit.Options) (l *commit.Ledger, failed <-chan struct{}, err error) {
+func (s *Slot) Open(options commit.Options, stop <-chan struct{}) (l *commit.Ledger, failed <-chan struct{}, err error) {
 	s.life.forgets()
-	log, err := s.open()
+	log, err := s.openUntil(stop)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -83,8 +83,11 @@ func (s *Slot) Open(options commit.Options) (l *commit.Ledger, failed <-chan str
 	return l, log.failed, err
 }
 
-// open waits until no other instance owns the log, and takes it. Its Close hands it over at once.
-func (s *Slot) open() (*kept, error) {
+// open is openUntil Options.Stop is closed.
+func (s *Slot) open() (*kept, error) { return s.openUntil(s.store.options.Stop) }
+
+// openUntil waits until no other instance owns the log, or stop is closed, and takes it. Its Close hands it over at once.
+func (s *Slot) openUntil(stop <-chan struct{}) (*kept, error) {
 	store := s.store
 	if s.shared == nil {
 		store.db.asking.close() // it may be to a primary that hangs
@@ -103,7 +106,7 @@ func (s *Slot) open() (*kept, error) {
 		return nil, fmt.Errorf("ledger: reading randomness for the id of the instance: %w", err)
 	}
 	db, asked := s.connections()
-	l, err := takeSlot(asked, s.number, instance{id: hex.EncodeToString(id[:]), name: store.options.Name, peer: store.options.Peer}, s.life, store.options.Stop)
+	l, err := takeSlot(asked, s.number, instance{id: hex.EncodeToString(id[:]), name: store.options.Name, peer: store.options.Peer}, s.life, stop)
 	if err != nil {
 		asked.close()
 		return nil, err
@@ -135,8 +138,13 @@ func (s *Slot) Leaving() { s.current.Load().leave() }
 
 // Standing returns what the instance does.
 func (s *Slot) Standing() Standing {
-	now := Standing(s.standing.Load())
-	if l := s.current.Load(); now == Deciding && l != nil && l.Health() != nil {
+	now, l := Standing(s.standing.Load()), s.current.Load()
+	switch {
+	case now != Deciding || l == nil:
+		return now
+	case ended(l.ended): // it was handed over
+		return Starting
+	case l.Health() != nil:
 		return Failed
 	}
 	return now

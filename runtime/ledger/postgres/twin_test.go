@@ -46,6 +46,8 @@ func (t *twin) with(slot int, f func(*twinSlot)) {
 	}
 }
 
+func (t *twin) time() (time.Time, error) { return t.now(), nil }
+
 func (t *twin) beat(slot int, me instance) (heard pulse, err error) {
 	t.with(slot, func(s *twinSlot) {
 		heard = pulse{at: t.now(), owner: s.owner, term: s.term, held: s.held}

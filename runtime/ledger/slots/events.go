@@ -73,6 +73,7 @@ func merge(after []uint64, limit int, pages []ledger.EventPage) (page ledger.Eve
 		}
 	}
 	for n := range pages {
+		page.Dropped = max(page.Dropped, pages[n].Dropped)
 		if taken[n] < len(pages[n].Events) {
 			page.More = true
 			continue

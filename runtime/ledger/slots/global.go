@@ -56,6 +56,7 @@ func (l *Ledger) BindDefault(ctx context.Context, d *ledger.DefaultPolicy) (boun
 	default:
 		close(l.policy.bound)
 	}
+	l.takeAgain()
 	return bound, nil
 }
 
@@ -70,14 +71,17 @@ func (l *Ledger) Halt(ctx context.Context, h *ledger.Halt) error {
 // wisest returns the ledger here that has the most of the service-wide records, nil where there is none: each slot that serves has all that
 // was answered.
 func (l *Ledger) wisest() *commit.Ledger {
-	if zero := l.slots[0].here.Load(); zero != nil {
-		return zero
-	}
-	wisest := l.globals
+	zero, wisest := l.slots[0].here.Load(), l.globals
 	for _, s := range l.slots[1:] {
 		if here := s.here.Load(); here != nil && here.Followed() > wisest.Followed() {
 			wisest = here
 		}
+	}
+	if zero == nil {
+		return wisest
+	}
+	if head, err := zero.Head(context.Background()); wisest == nil || err == nil && head.LSN >= wisest.Followed() {
+		return zero
 	}
 	return wisest
 }
@@ -117,13 +121,9 @@ func (l *Ledger) Approvers(ctx context.Context) (all []ledger.Approver, serial u
 	return wisest.Approvers(ctx)
 }
 
-// SetClock implements ledger.Ledger, for a store of one slot: of several, each instance's clock is held against the database's.
+// SetClock implements ledger.Ledger, for the slots that are here.
 func (l *Ledger) SetClock(ctx context.Context, at int64) error {
-	c, err := l.only()
-	if err != nil {
-		return fmt.Errorf("the time of keys is not set back over several slots: %w", err)
-	}
-	return c.SetClock(ctx, at)
+	return l.each(func(c *commit.Ledger) error { return c.SetClock(ctx, at) })
 }
 
 // Answer answers what another instance asks of a slot (Options.Remote), where that is here.
@@ -155,7 +155,7 @@ type keyed struct {
 // ResolveHold implements ledger.Ledger, and tells who waits for the hold here.
 func (k keyed) ResolveHold(ctx context.Context, r ledger.Resolution) (ledger.Hold, error) {
 	hold, err := k.Ledger.ResolveHold(ctx, r)
-	if told := k.of.resolved.Load(); err == nil && told != nil {
+	if told := k.of.resolved.Load(); err == nil && told != nil && hold.State != ledger.HoldPending {
 		(*told)(&hold)
 	}
 	return hold, err
@@ -181,3 +181,6 @@ func (f first) RotateOperator(ctx context.Context, r *ledger.Rotation) error {
 func (f first) StateApprover(ctx context.Context, s *ledger.ApproverStatement, at int64) error {
 	return f.of.spread(ctx, f.Ledger, func(c asked) error { return c.StateApprover(ctx, s, at) })
 }
+
+// GivenUp returns why this instance has given up all slots, nil where it has not.
+func (l *Ledger) GivenUp() error { return l.refusal() }

@@ -156,12 +156,18 @@ func (i *instance) move(t *testing.T, number int, to *instance) {
 }
 
 // Open implements Slot.
-func (s *held) Open(options commit.Options) (l *commit.Ledger, failed <-chan struct{}, err error) {
+func (s *held) Open(options commit.Options, stop <-chan struct{}) (l *commit.Ledger, failed <-chan struct{}, err error) {
+	go func() {
+		<-stop
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.changed.Broadcast()
+	}()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for !s.wanted || s.owner[s.number] != nil {
 		select {
-		case <-s.stop:
+		case <-stop:
 			return nil, nil, errStopped
 		default:
 		}

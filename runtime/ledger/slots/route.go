@@ -192,17 +192,23 @@ func (l *Ledger) LookupKeyID(id ledger.ID) (*ledger.Key, bool) {
 
 // lookUp looks a key up at the instance that has its slot.
 func (l *Ledger) lookUp(number int, ask func(context.Context, *remote.Ledger) (*ledger.Key, bool, error)) (*ledger.Key, bool) {
-	there := l.slots[number].there
-	if there == nil {
-		l.doubts.Add(1)
+	s := l.slots[number]
+	if s.there == nil {
+		l.doubt(s)
 		return nil, false
 	}
-	key, ok, err := ask(context.Background(), there)
+	key, ok, err := ask(context.Background(), s.there)
 	if err != nil {
-		l.doubts.Add(1)
+		l.doubt(s)
 		return nil, false
 	}
 	return key, ok
+}
+
+// doubt notes that a key of a slot could not be looked up: what follows from that is not confirmed.
+func (l *Ledger) doubt(s *slot) {
+	s.doubts.Add(1)
+	l.doubts.Add(1)
 }
 
 // Keys implements ledger.Ledger. Where a slot can't be asked there is no list.
@@ -378,19 +384,47 @@ func (l *Ledger) Webhooks(ctx context.Context, key ledger.ID) ([]ledger.Webhook,
 
 // Due implements ledger.Ledger, for the slots that are here.
 func (l *Ledger) Due(ctx context.Context, at int64, limit int) (due []ledger.Delivery, next int64, err error) {
-	err = l.each(func(c *commit.Ledger) error {
-		if len(due) > 0 && len(due) == limit {
-			next = at // there may be more
-			return nil
+	for _, s := range l.slots {
+		here, opening := s.hereNow()
+		if here == nil {
+			continue
 		}
-		some, later, err := c.Due(ctx, at, limit-len(due))
+		if len(due) > 0 && len(due) == limit {
+			return due, at, nil // there may be more
+		}
+		some, later, err := here.Due(ctx, at, limit-len(due))
+		for i := range some {
+			some[i].Opening = opening
+		}
 		due = append(due, some...)
 		if later != 0 && (next == 0 || later < next) {
 			next = later
 		}
-		return err
-	})
-	return due, next, err
+		if err != nil {
+			return due, next, err
+		}
+	}
+	return due, next, nil
+}
+
+// hereNow returns the slot's ledger, nil where it is not here, and which time it is here.
+func (s *slot) hereNow() (here *commit.Ledger, opening uint64) {
+	for {
+		here, opening = s.here.Load(), s.opening.Load()
+		if s.here.Load() == here {
+			return here, opening
+		}
+	}
+}
+
+// Has implements ledger.Ledger.
+func (l *Ledger) Has(d *ledger.Delivery) bool {
+	number, err := l.slotOfKey(d.Webhook.Key)
+	if err != nil {
+		return false
+	}
+	here, opening := l.slots[number].hereNow()
+	return here != nil && opening == d.Opening
 }
 
 // SettleDelivery implements ledger.Ledger, for the slots that are here: one that has left makes the delivery again where it is.

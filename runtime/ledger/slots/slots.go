@@ -30,9 +30,9 @@ var errSeveral = fmt.Errorf("%w: the store has a log for each of its slots, and 
 // A Slot opens the ledger of a slot of the store.
 type Slot interface {
 	// Open waits until the slot is this instance's, and opens its ledger, whose Close hands the slot over. failed is closed when its log has
-	// failed: it is not opened again in place, since records that were missed have to be copied first. It returns an error when the
-	// instance is asked to end.
-	Open(options commit.Options) (l *commit.Ledger, failed <-chan struct{}, err error)
+	// failed: it is not opened again in place, since records that were missed have to be copied first. It returns an error when stop is
+	// closed. An error that wraps ledger.ErrLocked says that another process has the name of this instance.
+	Open(options commit.Options, stop <-chan struct{}) (l *commit.Ledger, failed <-chan struct{}, err error)
 	// Leaves gets a value when the instance owns more than its share. Leaving says that this slot is handed over for that.
 	Leaves() <-chan struct{}
 	Leaving()
@@ -77,6 +77,13 @@ type Options struct {
 	Patience time.Duration
 	// GlobalPatience is how long a service-wide record may take to be in all slots.
 	GlobalPatience time.Duration
+	// Bound is called when the default policy is in force in a slot that has come; nil for nothing.
+	Bound func(slot int, bound ledger.BoundDefault)
+	// Refused is called where a slot has refused the default policy, and returns that in the words of the policy's; nil for as it is. The
+	// instance gives up all slots then, until BindDefault is called again: one with the policy that counts takes them.
+	Refused func(err error) error
+	// Replaced is called where another process has the name of this instance. This one has to end.
+	Replaced func(err error)
 	// Unbound has slots serve without a default policy: nothing is decided.
 	Unbound bool
 	// Opened is called with the ledger of a slot that has come, before it serves; after an error it does not. nil for nothing.
@@ -94,9 +101,20 @@ type Ledger struct {
 	places  sync.Map       // the slot of a key, by its id
 	told    chan struct{}
 
-	moving   sync.RWMutex // a slot leaves, or an answer is confirmed
-	doubts   atomic.Uint64
+	moving struct { // slots that are leaving
+		sync.Mutex
+		number int
+		none   sync.Cond
+	}
+	doubts   atomic.Uint64 // what can't be confirmed: slots that were lost, keys that could not be looked up
 	resolved atomic.Pointer[func(*ledger.Hold)]
+
+	giving struct { // up all slots
+		sync.Mutex
+		err  error
+		up   chan struct{} // closed when they are given up, or Options.Stop is
+		back chan struct{} // closed when they may be taken again
+	}
 
 	policy struct {
 		sync.Mutex
@@ -112,10 +130,12 @@ var _ ledger.Ledger = (*Ledger)(nil)
 
 // A slot is one of the store's, as this instance sees it.
 type slot struct {
-	number int
-	here   atomic.Pointer[commit.Ledger] // nil while it is not this instance's
-	there  *remote.Ledger                // of another instance; nil where none is asked
-	poke   chan struct{}                 // one token: the first slot's log has grown
+	number  int
+	here    atomic.Pointer[commit.Ledger] // nil while it is not this instance's
+	there   *remote.Ledger                // of another instance; nil where none is asked
+	poke    chan struct{}                 // one token: the first slot's log has grown
+	opening atomic.Uint64                 // how often it has come
+	doubts  atomic.Uint64                 // keys of it that could not be looked up
 
 	mu     sync.Mutex
 	guests *guests // of here; nil when it is about to leave
@@ -156,6 +176,8 @@ func Open(o Options) (*Ledger, error) {
 	if o.Unbound {
 		close(l.policy.bound)
 	}
+	l.moving.none.L = &l.moving
+	l.giving.up, l.giving.back = make(chan struct{}), make(chan struct{})
 	if o.Go == nil {
 		l.options.Go = system.Go
 	}
@@ -187,6 +209,13 @@ func Open(o Options) (*Ledger, error) {
 		l.keepers.Add(1)
 		l.options.Go(func() { defer l.keepers.Done(); l.followGlobals() })
 	}
+	l.options.Go(func() {
+		select {
+		case <-o.Stop:
+			l.giveUp(ledger.ErrClosed)
+		case <-l.ended:
+		}
+	})
 	l.options.Go(func() {
 		defer close(l.ended)
 		if l.keepers.Wait(); l.globals != nil {
@@ -234,10 +263,29 @@ func (l *Ledger) Here(visit func(slot int, of *commit.Ledger) error) error {
 	return nil
 }
 
-// A Stay is a request's time in a slot that is here. Its Confirmer confirms what the request has seen of the slot.
+// A Stay is a request's time in a slot that is here. It confirms what the request has seen of the slot.
 type Stay struct {
-	commit.Confirmer
+	of     *commit.Ledger
+	slot   *slot
+	doubts uint64
 	guests *guests
+}
+
+// Given reports whether it is one; the zero value is none.
+func (y Stay) Given() bool { return y.slot != nil }
+
+// Mark implements commit.Confirmer.
+func (y Stay) Mark() uint64 { return y.of.Mark() }
+
+// Confirm implements commit.Confirmer.
+func (y Stay) Confirm(mark uint64) error {
+	if err := y.of.Confirm(mark); err != nil {
+		return err
+	}
+	if y.slot.doubts.Load() != y.doubts {
+		return fmt.Errorf("%w: a key could not be looked up", ErrElsewhere)
+	}
+	return nil
 }
 
 // Going is closed when the slot is about to leave: a request that waits for something should end.
@@ -257,7 +305,7 @@ func (l *Ledger) Enter(number int) (Stay, bool) {
 		return Stay{}, false
 	}
 	s.guests.add(1)
-	return Stay{here, s.guests}, true
+	return Stay{here, s, s.doubts.Load(), s.guests}, true
 }
 
 // leaves has no request let in any more, and returns a channel that is closed when those that are inside have left.
@@ -277,6 +325,7 @@ func (s *slot) leaves() <-chan struct{} {
 func (s *slot) serve(l *commit.Ledger, noted uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.opening.Add(1)
 	s.here.Store(l)
 	s.guests, s.noted = &guests{going: make(chan struct{}), gone: make(chan struct{})}, noted
 }
@@ -293,20 +342,28 @@ func (l *Ledger) keep(s *slot, source Slot) {
 	}
 	said, silent := "", time.Duration(0)
 	for {
-		opened, failed, err := source.Open(l.options.Commit)
-		if err == nil {
-			if err = l.prepare(s, opened); err == nil {
-				err = l.serves(s, source, opened, failed)
-			} else {
-				err = errors.Join(err, opened.Close())
-			}
+		up, back, refused := l.given()
+		var err error
+		if refused == nil {
+			err = l.hold(s, source, up)
 		}
 		select {
 		case <-l.options.Stop:
 			return
 		default:
 		}
-		if err == nil {
+		switch {
+		case errors.Is(err, ledger.ErrLocked):
+			l.options.Replaced(err)
+			return
+		case refused != nil || l.refusal() != nil:
+			select {
+			case <-back:
+			case <-l.options.Stop:
+				return
+			}
+			continue
+		case err == nil:
 			continue
 		}
 		if silent += l.options.Every; err.Error() != said || silent >= saidAgain {
@@ -321,6 +378,53 @@ func (l *Ledger) keep(s *slot, source Slot) {
 		case <-pause.C:
 		}
 	}
+}
+
+// hold opens the ledger of a slot, and has it serve.
+func (l *Ledger) hold(s *slot, source Slot, up <-chan struct{}) error {
+	opened, failed, err := source.Open(l.options.Commit, up)
+	if err != nil {
+		return err
+	}
+	if err := l.prepare(s, opened); err != nil {
+		return errors.Join(err, opened.Close())
+	}
+	return l.serves(s, source, opened, failed, up)
+}
+
+// given returns the channels that are closed when the slots are given up and when they may be taken again, and why they are given up already.
+func (l *Ledger) given() (up, back <-chan struct{}, err error) {
+	l.giving.Lock()
+	defer l.giving.Unlock()
+	return l.giving.up, l.giving.back, l.giving.err
+}
+
+// refusal returns why the slots are given up, nil where they are not.
+func (l *Ledger) refusal() error {
+	_, _, err := l.given()
+	return err
+}
+
+// giveUp gives up all slots.
+func (l *Ledger) giveUp(err error) {
+	l.giving.Lock()
+	defer l.giving.Unlock()
+	if l.giving.err == nil {
+		l.giving.err = err
+		close(l.giving.up)
+	}
+}
+
+// takeAgain has slots taken that were given up.
+func (l *Ledger) takeAgain() {
+	l.giving.Lock()
+	defer l.giving.Unlock()
+	if l.giving.err == nil || errors.Is(l.giving.err, ledger.ErrClosed) {
+		return
+	}
+	l.giving.err = nil
+	close(l.giving.back)
+	l.giving.up, l.giving.back = make(chan struct{}), make(chan struct{})
 }
 
 // prepare copies the service-wide records into the ledger of a slot, and has it serve then.
@@ -346,16 +450,34 @@ func (l *Ledger) prepare(s *slot, opened *commit.Ledger) error {
 	l.policy.Lock()
 	defer l.policy.Unlock()
 	if l.policy.current != nil && (s.number > 0 || len(l.slots) == 1) {
-		if _, err := opened.BindDefault(ctx, l.policy.current); err != nil {
+		bound, err := opened.BindDefault(ctx, l.policy.current)
+		switch {
+		case errors.Is(err, ledger.ErrUnavailable), errors.Is(err, ledger.ErrUnknown):
 			return fmt.Errorf("the default policy: %w", err)
+		case err != nil:
+			return l.refused(s.number, err)
+		case l.options.Bound != nil:
+			l.options.Bound(s.number, bound)
 		}
 	}
 	s.serve(opened, end)
 	return nil
 }
 
+// refused gives up all slots, since one has refused the default policy.
+func (l *Ledger) refused(slot int, err error) error {
+	if l.options.Refused != nil {
+		err = l.options.Refused(err)
+	}
+	if l.refusal() == nil {
+		l.options.Log.Error("this instance decides nothing: its default policy is refused", "slot", slot, "reason", err)
+	}
+	l.giveUp(fmt.Errorf("the default policy is refused: %w", err))
+	return err
+}
+
 // serves has requests ask a ledger until it is to be handed over, is lost, or the instance ends; then it closes it.
-func (l *Ledger) serves(s *slot, source Slot, opened *commit.Ledger, failed <-chan struct{}) (err error) {
+func (l *Ledger) serves(s *slot, source Slot, opened *commit.Ledger, failed, up <-chan struct{}) (err error) {
 	left := make(chan struct{})
 	defer close(left)
 	if s.number > 0 {
@@ -382,7 +504,7 @@ func (l *Ledger) serves(s *slot, source Slot, opened *commit.Ledger, failed <-ch
 		source.Leaving()
 	case <-failed:
 		err = opened.Health()
-	case <-l.options.Stop:
+	case <-up:
 	}
 	late := l.options.Timers.Alarm(l.options.Patience)
 	select {
@@ -398,11 +520,17 @@ func (l *Ledger) serves(s *slot, source Slot, opened *commit.Ledger, failed <-ch
 // meanwhile.
 func (l *Ledger) leave(s *slot, opened *commit.Ledger) {
 	l.moving.Lock()
-	defer l.moving.Unlock()
+	l.moving.number++
 	s.here.Store(nil)
-	if opened.Confirm(opened.Mark()) != nil {
+	l.moving.Unlock()
+	lost := opened.Confirm(opened.Mark()) != nil
+	l.moving.Lock()
+	defer l.moving.Unlock()
+	if lost {
 		l.doubts.Add(1)
 	}
+	l.moving.number--
+	l.moving.none.Broadcast()
 }
 
 // Mark implements commit.Confirmer, for what is seen of several slots.
@@ -411,8 +539,6 @@ func (l *Ledger) Mark() uint64 { return l.doubts.Load() }
 // Confirm implements commit.Confirmer. Each slot that is here proves that it is, none was lost since the mark, and each key was looked up
 // that was asked for.
 func (l *Ledger) Confirm(mark uint64) error {
-	l.moving.RLock()
-	defer l.moving.RUnlock()
 	var all sync.WaitGroup
 	faults := make([]error, len(l.slots))
 	for i, s := range l.slots {
@@ -424,6 +550,11 @@ func (l *Ledger) Confirm(mark uint64) error {
 	all.Wait()
 	if err := errors.Join(faults...); err != nil {
 		return err
+	}
+	l.moving.Lock()
+	defer l.moving.Unlock()
+	for l.moving.number > 0 { // it may be lost
+		l.moving.none.Wait()
 	}
 	if l.doubts.Load() != mark {
 		return fmt.Errorf("%w: a slot was lost meanwhile, or could not be asked", ErrElsewhere)

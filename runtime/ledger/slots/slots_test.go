@@ -327,8 +327,8 @@ func TestFollowsFirst(t *testing.T) {
 	}
 }
 
-// TestDefaults: each slot records the instance's default policy before it serves, and one whose log has a policy with a higher serial is not
-// served by it.
+// TestDefaults: each slot records the instance's default policy before it serves. An instance whose policy one of them refuses gives up all of
+// its slots, until it has another one.
 func TestDefaults(t *testing.T) {
 	w := newWorld(3)
 	a := w.start(t, 0, 1)
@@ -348,14 +348,18 @@ func TestDefaults(t *testing.T) {
 	b.held[1].wanted = true
 	w.changed.Broadcast()
 	w.mu.Unlock()
-	time.Sleep(200 * time.Millisecond)
-	if _, err := b.at(1); !errors.Is(err, ErrElsewhere) {
+	b.has(t, 2, false)
+	if _, err := b.at(1); !errors.Is(err, ErrElsewhere) || b.GivenUp() == nil {
 		t.Errorf("a slot of a newer default policy is served by an instance with an older one: %v", err)
 	}
 	if _, err := b.BindDefault(t.Context(), newer); err != nil {
 		t.Error(err)
 	}
 	b.has(t, 1, true)
+	b.has(t, 2, true)
+	if err := b.GivenUp(); err != nil {
+		t.Errorf("with the policy that counts: %v", err)
+	}
 }
 
 // TestActivations: an activation is used by one key, whichever slot it is in.
@@ -501,6 +505,52 @@ func TestConfirm(t *testing.T) {
 		t.Errorf("a key that could not be looked up: %v", err)
 	}
 	must(t, a.Confirm(a.Mark()))
+	stay, ok := a.Enter(2)
+	if !ok {
+		t.Fatal("the slot is not here")
+	}
+	defer stay.Leave()
+	mark = stay.Mark()
+	a.doubt(a.slots[3])
+	must(t, stay.Confirm(mark)) // another slot's
+	a.doubt(a.slots[2])
+	if err := stay.Confirm(mark); !errors.Is(err, ledger.ErrUnavailable) {
+		t.Errorf("a key of the slot that could not be looked up: %v", err)
+	}
+}
+
+// TestHas: a delivery is not made any more where its slot has left, and where it has come again.
+func TestHas(t *testing.T) {
+	a, b, keys := two(t, true)
+	number := a.Of(keys[0].Hash)
+	must(t, a.CreateWebhook(t.Context(), ledger.Webhook{
+		ID: ledgertest.ID('w', 1), Key: keys[0].ID, URL: "https://example.com", Topics: ledger.AllTopics, Secret: make([]byte, 32), Created: 1,
+	}))
+	ticket := a.Submit(ledgertest.Counted(keys[0].ID, 1, 5))
+	must(t, ticket.Wait(t.Context()))
+	due := func(of *instance) *ledger.Delivery {
+		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+			if all, _, err := of.Due(t.Context(), ledgertest.Start, 10); err != nil || len(all) > 0 {
+				must(t, err)
+				return &all[0]
+			} else if time.Now().After(deadline) {
+				t.Fatal("nothing is due")
+			}
+		}
+	}
+	first := due(a)
+	if !a.Has(first) {
+		t.Error("a delivery is not there that was just handed out")
+	}
+	a.move(t, number, b)
+	second := due(b)
+	if a.Has(first) || !b.Has(second) {
+		t.Errorf("after the slot has moved: %t there, %t here", a.Has(first), b.Has(second))
+	}
+	b.move(t, number, a)
+	if a.Has(first) || b.Has(second) {
+		t.Error("a delivery of before is made although it is handed out again")
+	}
 }
 
 // TestResolvedElsewhere: an instance tells of holds that another one has resolved in its slots.
