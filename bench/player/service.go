@@ -48,7 +48,7 @@ func StartService(ctx context.Context, o *Setting) (*Service, error) {
 		"SVC_OPERATOR_PUBLIC_KEY="+strings.TrimSpace(string(public)), "WARRANTY_PATH="+policy,
 		"SVC_LISTEN="+address, "SVC_ADMIN_LISTEN=off", "SVC_DATA_DIR="+filepath.Join(o.Dir, "data"))
 	environment = append(environment, o.Environment...)
-	key, err := createKey(ctx, o.Binary, environment)
+	key, err := CreateKey(ctx, o.Binary, environment)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,8 @@ func StartService(ctx context.Context, o *Setting) (*Service, error) {
 	return s, nil
 }
 
-func createKey(ctx context.Context, binary string, environment []string) (string, error) {
+// CreateKey makes an API key of a service, by the settings that it has.
+func CreateKey(ctx context.Context, binary string, environment []string) (string, error) {
 	printed, err := Output(ctx, environment, binary, "keys", "create", "--email", "bench@localhost.localdomain", "--json")
 	if err != nil {
 		return "", err

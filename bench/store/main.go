@@ -7,7 +7,7 @@
 // databases, and compares the services over them by turns, before, meanwhile and after.
 //
 // With -parts machines it measures instead the processor time of a decision by the number of instances, which a discrete-event simulation
-// of more machines than there are begins with.
+// of more machines than there are begins with; with -parts slots the same, where each instance decides for its share of the keys.
 //
 // An answer that is not the expected one fails the run, as do answers whose records the standby does not have, and a transaction that
 // was not open to the end.
@@ -48,8 +48,8 @@ func readOptions() *options {
 	flag.StringVar(&o.service, "service", "bin/bailiff", "the service's binary")
 	flag.StringVar(&o.policy, "policy", "cmd/bailiff/policy/example/warranty.md", "the policy, unsigned; it must allow and deny the benchmark's two intents")
 	flag.StringVar(&o.dir, "dir", "", "where the service's temporary folders are made (default: the system's place for them); a disk, or durability costs nothing")
-	flag.StringVar(&o.parts, "parts", "rates,processor,open", "the parts to measure; or "+machinesPart+", which is measured alone")
-	flag.StringVar(&o.write, "write", "", "the folder into which the part machines writes "+growthFile+"; go test ./bench/store -run TestGrowthPage -rewrite makes the page and the plots of it")
+	flag.StringVar(&o.parts, "parts", "rates,processor,open", "the parts to measure; or "+machinesPart+" or "+slotsPart+", each of which is measured alone")
+	flag.StringVar(&o.write, "write", "", "the folder into which the part machines writes "+growthFile+", and the part slots "+slotsFile+"; go test ./bench/store -run Page -rewrite makes the page and the plots of them")
 	flag.IntVar(&o.clients, "clients", 64, "connections, each of which asks again when it is answered")
 	flag.IntVar(&o.rounds, "rounds", 16, "rounds of the first part; the second has a quarter of them")
 	flag.DurationVar(&o.window, "window", time.Second, "length of a window")

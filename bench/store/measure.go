@@ -32,8 +32,11 @@ func (p pair) waits() float64 { return p.here.P50.Seconds() / p.beside.P50.Secon
 
 // measure measures the parts that were asked for.
 func measure(ctx context.Context, p *players, out io.Writer) error {
-	if p.parts == machinesPart {
+	switch p.parts {
+	case machinesPart:
 		return measureMachines(ctx, p, out)
+	case slotsPart:
+		return measureSlots(ctx, p, out)
 	}
 	database, err := p.withDatabase(ctx, "PostgreSQL")
 	if err != nil {

@@ -106,14 +106,14 @@ func (s *site) databaseTime() (taken time.Duration) {
 	return taken
 }
 
-// records returns how many records the standby has: an LSN is one.
+// records returns how many records the standby has: an LSN of a slot is one.
 func (s *site) records(ctx context.Context) (last int64, err error) {
 	connection, err := pgx.Connect(ctx, s.standby.URL())
 	if err != nil {
 		return 0, err
 	}
 	defer connection.Close(ctx)
-	err = connection.QueryRow(ctx, "SELECT COALESCE(max(last), 0) FROM bailiff.groups").Scan(&last)
+	err = connection.QueryRow(ctx, "SELECT COALESCE(sum(last), 0)::bigint FROM (SELECT max(last) AS last FROM bailiff.groups GROUP BY slot) AS s").Scan(&last)
 	return last, err
 }
 

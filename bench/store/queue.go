@@ -3,7 +3,6 @@ package main
 import (
 	"container/heap"
 	"math/rand/v2"
-	"slices"
 )
 
 // A simulation is a discrete-event simulation of instances, of which one decides, in a closed loop. Times are in microseconds.
@@ -155,10 +154,5 @@ func simulate(c *costs, instances, clients, cores int, length float64, seed uint
 		s.count = s.now >= length/4
 		next.do()
 	}
-	slices.Sort(s.waited)
-	n := len(s.waited)
-	if n == 0 {
-		return outcome{}
-	}
-	return outcome{float64(n) / length * 1e6, s.waited[n/2] / 1e3, s.waited[n*99/100] / 1e3}
+	return s.outcome(length)
 }

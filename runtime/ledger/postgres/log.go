@@ -99,6 +99,7 @@ func (l *log) wait(after []string, stop <-chan struct{}) (err error) {
 		return err
 	}
 	blind := 0 // beats, until the lease of an owner counts
+	var free time.Time
 	for waits := false; ; {
 		if err == nil && after != nil && !slices.Contains(after, heard.held) {
 			l.db.release(l.me) //nolint:errcheck // it owns nothing
@@ -114,8 +115,15 @@ func (l *log) wait(after []string, stop <-chan struct{}) (err error) {
 				l.db.release(l.me) //nolint:errcheck // it owns nothing
 				return ErrStopped
 			}
-			if err = l.claim(heard, lease, after); err == nil && l.term > 0 {
-				return nil
+			if heard.owner.id != "" {
+				free = time.Time{}
+			} else if free.IsZero() {
+				free = heard.at
+			}
+			if another := heard.owner.id == "" && heard.at.Sub(free) < l.lease && l.shares.waits(); !another {
+				if err = l.claim(heard, lease, after); err == nil && l.term > 0 {
+					return nil
+				}
 			}
 		}
 		switch {

@@ -25,8 +25,14 @@ type manifold interface {
 	beats(all []presence) ([]pulse, error)
 	confirms(all []presence) ([]bool, error)
 	adds(all []addition) ([]bool, error)
-	// live returns how many instances were heard in a lease, with the one that asks.
-	live(name string, lease time.Duration) (int, error)
+	// live returns which instances were heard in a lease, with the one that asks.
+	live(name string, lease time.Duration) (company, error)
+}
+
+// A company is the instances that share the slots.
+type company struct {
+	number int
+	least  int // slots that the one owns that has the fewest
 }
 
 // A gathered database is that of the logs of one process: what they ask while a statement of the kind is under way goes together in the next

@@ -160,9 +160,11 @@ func (p *postgres) confirms(all []presence) (mine []bool, err error) {
 	return mine, err
 }
 
-func (p *postgres) live(name string, lease time.Duration) (int, error) {
-	n, err := p.asking.number(sqlLive, name, lease.Microseconds())
-	return int(n), err
+func (p *postgres) live(name string, lease time.Duration) (c company, err error) {
+	err = p.asking.do(func(ctx context.Context, conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, sqlLive, name, lease.Microseconds()).Scan(&c.number, &c.least)
+	})
+	return c, err
 }
 
 func (p *postgres) release(me instance) error {

@@ -137,8 +137,10 @@ UPDATE bailiff.slots SET term = term + 1, owner = NULL, owner_name = NULL WHERE 
 	// sqlSweep forgets instances that ended without a word.
 	sqlSweep = `DELETE FROM bailiff.instances WHERE seen < clock_timestamp() - interval '1 day' AND id NOT IN (SELECT owner FROM bailiff.slots WHERE owner IS NOT NULL)`
 
-	// sqlLive counts an instance, and the others that were heard in a lease.
-	sqlLive = `SELECT count(*) FROM (SELECT name FROM bailiff.instances WHERE seen > clock_timestamp() - $2::bigint * interval '1 microsecond' UNION SELECT $1) AS i`
+	// sqlLive counts an instance, and the others that were heard in a lease, and the slots of the one that has the fewest.
+	sqlLive = `SELECT count(*), min(slots) FROM (SELECT i.name, count(s.slot) AS slots FROM
+(SELECT name FROM bailiff.instances WHERE seen > clock_timestamp() - $2::bigint * interval '1 microsecond' UNION SELECT $1) AS i
+LEFT JOIN bailiff.slots s ON s.owner_name = i.name GROUP BY i.name) AS c`
 
 	sqlLast = `SELECT first, last, hash FROM bailiff.groups WHERE slot = $1 ORDER BY first DESC LIMIT 1`
 

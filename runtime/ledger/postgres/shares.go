@@ -11,6 +11,8 @@ type shares struct {
 	mu    sync.Mutex
 	slots int // of the store
 	live  int // instances that were heard, this one included; 0 until that is known, and nothing is claimed
+	least int // slots of the one that has the fewest
+	rest  int // looks until one is handed over again to an instance that has few
 	owned int
 	going int // slots that are being handed over
 
@@ -30,6 +32,24 @@ func (s *shares) most() int {
 	return (s.slots + s.live - 1) / s.live
 }
 
+// restLooks is how many looks at the others there are between two slots that are handed over to one that has few: it may not take them.
+const restLooks = 10 * beatsPerLease
+
+// few reports whether an instance has fewer slots than each can have, and this one more than that, or as many.
+func (s *shares) few() bool {
+	return s.live > 0 && s.least < s.slots/s.live && s.owned-s.going >= s.slots/s.live
+}
+
+// waits reports whether a free slot is for another instance, which has few.
+func (s *shares) waits() bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.few()
+}
+
 // mayTake reports whether take would succeed.
 func (s *shares) mayTake() bool {
 	if s == nil {
@@ -42,7 +62,7 @@ func (s *shares) mayTake() bool {
 
 // free says that a slot has no owner, so that an instance may have ended.
 func (s *shares) free() {
-	if s == nil || s.mayTake() {
+	if s == nil || s.mayTake() && !s.waits() {
 		return
 	}
 	select {
@@ -91,11 +111,18 @@ func (s *shares) goes() {
 
 // judge asks for a slot to be handed over where those that are handed over already are too few, or does not any more.
 func (s *shares) judge() {
-	if s.owned-s.going > s.most() {
+	giving := s.rest == 0 && s.few() && s.owned-s.going > s.slots/s.live
+	if giving {
+		s.rest = restLooks
+	}
+	if giving || s.owned-s.going > s.most() {
 		select {
 		case s.leave <- struct{}{}:
 		default: // one is asked for
 		}
+		return
+	}
+	if s.rest == restLooks { // it was asked for just now
 		return
 	}
 	select {
@@ -104,19 +131,19 @@ func (s *shares) judge() {
 	}
 }
 
-// heard notes how many instances were heard.
-func (s *shares) heard(live int) {
+// heard notes which instances were heard.
+func (s *shares) heard(c company) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.live = live
+	s.live, s.least, s.rest = c.number, c.least, max(0, s.rest-1)
 	s.judge()
 }
 
 // follow asks how many instances are heard, again and again until stop is closed. Where that is not answered, it stays as it was.
 func (s *shares) follow(db manifold, name string, lease time.Duration, stop <-chan struct{}) {
 	for {
-		if n, err := db.live(name, lease); err == nil {
-			s.heard(n)
+		if c, err := db.live(name, lease); err == nil {
+			s.heard(c)
 		}
 		pause := machine.timers.Alarm(lease / beatsPerLease)
 		select {

@@ -6,10 +6,11 @@ import "testing"
 // be handed over.
 func TestShares(t *testing.T) {
 	s := newShares(9)
+	of := func(live int) { s.heard(company{live, 9 / live}) }
 	if s.take() || s.mayTake() {
 		t.Error("a slot is taken before it is known how many instances there are")
 	}
-	s.heard(1)
+	of(1)
 	for range 9 {
 		if !s.take() {
 			t.Fatal("an instance that is alone does not take all slots")
@@ -21,35 +22,35 @@ func TestShares(t *testing.T) {
 			case <-s.leave:
 				n++
 				s.goes()
-				s.heard(s.live) // a look, before the slot is handed over
+				of(s.live) // a look, before the slot is handed over
 			default:
 				return n
 			}
 		}
 	}
-	s.heard(2)
+	of(2)
 	if n := asked(); n != 4 || s.mayTake() {
 		t.Errorf("%d slots of 9 are asked for by the second instance", n)
 	}
 	for range 4 {
-		s.heard(2)
+		of(2)
 		s.give(true)
 	}
 	if n := asked(); n != 0 || s.owned != 5 {
 		t.Errorf("%d more slots are asked for, and %d are left", n, s.owned)
 	}
-	s.heard(3)
-	s.heard(2) // it was gone before a slot was chosen
+	of(3)
+	of(2) // it was gone before a slot was chosen
 	if n := asked(); n != 0 || s.going != 0 {
 		t.Errorf("%d slots are asked for in vain", n)
 	}
-	s.heard(3)
+	of(3)
 	s.give(false) // its log has failed, before another slot was chosen
 	if n := asked(); n != 1 || s.going != 1 {
 		t.Errorf("%d slots are asked for, and %d go", n, s.going)
 	}
 	s.give(true)
-	s.heard(3)
+	of(3)
 	if n := asked(); n != 0 || s.owned != 3 || s.going != 0 {
 		t.Errorf("%d slots are asked for, of %d", n, s.owned)
 	}
@@ -60,5 +61,46 @@ func TestShares(t *testing.T) {
 	var none *shares
 	if none.give(false); !none.take() || !none.mayTake() {
 		t.Error("without shares a slot is not taken")
+	}
+}
+
+// TestSharesOfFew: an instance that has more than each can have hands a slot over to one that has fewer, now and then, and leaves free ones
+// to it.
+func TestSharesOfFew(t *testing.T) {
+	s := newShares(17)
+	s.heard(company{6, 2})
+	for range 3 {
+		s.take()
+	}
+	asked := func() bool {
+		select {
+		case <-s.leave:
+			return true
+		default:
+			return false
+		}
+	}
+	if s.heard(company{8, 2}); asked() || s.waits() {
+		t.Error("a slot is asked for although each instance has its share")
+	}
+	if s.heard(company{8, 0}); !asked() || !s.waits() {
+		t.Error("nothing is asked for where an instance has no slot")
+	}
+	s.goes()
+	s.give(true)
+	for range 2 * restLooks {
+		if s.heard(company{8, 0}); asked() {
+			t.Fatal("an instance is left with fewer slots than each can have")
+		}
+	}
+	if !s.waits() || !s.mayTake() {
+		t.Error("a free slot is not left to the instance that has few")
+	}
+	s.take() // nobody has taken it
+	if s.heard(company{8, 0}); !asked() {
+		t.Error("nothing is asked for after a rest")
+	}
+	if s.heard(company{8, 0}); asked() {
+		t.Error("a slot is asked for again at once")
 	}
 }

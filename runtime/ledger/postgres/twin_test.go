@@ -3,6 +3,7 @@ package pgledger
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -159,16 +160,21 @@ func (t *twin) adds(all []addition) (kept []bool, err error) {
 	return kept, err
 }
 
-func (t *twin) live(name string, lease time.Duration) (int, error) {
+func (t *twin) live(name string, lease time.Duration) (company, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	names := map[string]bool{name: true}
+	owned := map[string]int{name: 0}
 	for id, seen := range t.seen {
 		if seen.After(t.now().Add(-lease)) {
-			names[t.names[id]] = true
+			owned[t.names[id]] = 0
 		}
 	}
-	return len(names), nil
+	for _, s := range t.slots {
+		if _, live := owned[s.owner.name]; live && s.owner.id != "" {
+			owned[s.owner.name]++
+		}
+	}
+	return company{len(owned), slices.Min(slices.Collect(maps.Values(owned)))}, nil
 }
 
 func (t *twin) last(slot int) (g group, err error) {

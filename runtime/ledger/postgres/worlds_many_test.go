@@ -36,8 +36,8 @@ func (l *line) adds(all []addition) ([]bool, error) {
 	return kept, nil
 }
 
-func (l *line) live(name string, lease time.Duration) (int, error) {
-	return over(l, "live", func() (int, error) { return l.db.live(name, lease) })
+func (l *line) live(name string, lease time.Duration) (company, error) {
+	return over(l, "live", func() (company, error) { return l.db.live(name, lease) })
 }
 
 // runMany has processes of a machine own their share of the slots, one process after the other, until the world ends.
@@ -98,7 +98,7 @@ func (w *simulation) fair() error {
 		w.db.with(slot, func(s *twinSlot) { owned[s.owner.name]++ })
 	}
 	for name, n := range owned {
-		if n > (worldSlots+2)/3 {
+		if n > (worldSlots+2)/3 || n < worldSlots/3 || len(owned) != 3 {
 			return fmt.Errorf("%s owns %d of %d slots: %v", name, n, worldSlots, owned)
 		}
 	}

@@ -1,0 +1,285 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"bailiff/bench/figures"
+	"bailiff/bench/load"
+	"bailiff/bench/player"
+	"bailiff/bench/processor"
+	"bailiff/fuzz/kit/pgtest"
+	"bailiff/fuzz/kit/port"
+)
+
+const (
+	// slotsPart is measured alone, as machinesPart is.
+	slotsPart = "slots"
+	// slotsOfStore is how many slots the store of that part has.
+	slotsOfStore = 16
+	// keysOfSlots is how many API keys clients have there, two for each slot on average.
+	keysOfSlots = 2 * slotsOfStore
+	// sharePatience is how long instances may take to have their shares of the slots.
+	sharePatience = 30 * time.Second
+)
+
+// A cluster is instances over a store of several slots, each of which decides for its share of the keys.
+type cluster struct {
+	*machines
+	keys     []string
+	settings [][]string
+}
+
+// withSlots starts the first instance, and makes the keys.
+func (p *players) withSlots(ctx context.Context, most int) (*cluster, error) {
+	c := &cluster{machines: &machines{site: &site{name: "instances"}}}
+	c.primary, c.standby = pgtest.StartPair(p.t)
+	store := []string{"SVC_STORE=" + pgtest.Both(c.primary, c.standby), "SVC_STORE_SYNC=require"}
+	if _, err := player.Output(ctx, player.Environment(0, store...), p.service, "store", "init", "--slots", strconv.Itoa(slotsOfStore)); err != nil {
+		return nil, err
+	}
+	var err error
+	if c.settings, err = p.certify(ctx, c.site, most); err != nil {
+		return nil, err
+	}
+	if _, err := p.start(ctx, c.site, append(store, c.settings[0]...)...); err != nil {
+		return nil, err
+	}
+	for range keysOfSlots {
+		key, err := player.CreateKey(ctx, p.service, c.Command.Env)
+		if err != nil {
+			return nil, err
+		}
+		c.keys = append(c.keys, key)
+	}
+	return c, nil
+}
+
+// grow starts instances until there are so many, and waits until each has its share.
+func (c *cluster) grow(ctx context.Context, p *players, instances int) error {
+	for len(c.others)+1 < instances {
+		address, err := port.FreeAddress()
+		if err != nil {
+			return err
+		}
+		other := &player.Process{Name: "an instance", Address: address, Command: exec.Command(p.service, "serve")}
+		other.Command.Env = append(slices.Clone(c.Command.Env), append(c.settings[len(c.others)+1], "SVC_LISTEN="+address)...)
+		if err := other.Start(); err != nil {
+			return err
+		}
+		p.stops = append(p.stops, other.Stop)
+		c.others = append(c.others, other)
+		if err := other.Await(ctx, "/readyz"); err != nil {
+			return err
+		}
+	}
+	connection, err := pgx.Connect(ctx, c.primary.URL())
+	if err != nil {
+		return err
+	}
+	defer connection.Close(ctx)
+	for deadline := time.Now().Add(sharePatience); ; time.Sleep(50 * time.Millisecond) {
+		var owners, owned, most int
+		err := connection.QueryRow(ctx, "SELECT count(*), COALESCE(sum(n), 0), COALESCE(max(n), 0) FROM (SELECT count(*) AS n FROM bailiff.slots WHERE owner IS NOT NULL GROUP BY owner_name) AS s").Scan(&owners, &owned, &most)
+		if err != nil {
+			return err
+		}
+		if owners == instances && owned == slotsOfStore+1 && most <= (slotsOfStore+instances)/instances {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d instances have %d of %d slots, one of them %d", owners, owned, slotsOfStore+1, most)
+		}
+	}
+}
+
+// ask connects clients to all instances, each with one of the keys.
+func (c *cluster) ask(q question, clients int) (*player.Target, error) {
+	all, instances := &player.Target{Name: q.name, Server: c.Process}, append([]*player.Process{c.Process}, c.others...)
+	for n := range clients {
+		to, key := instances[n%len(instances)], c.keys[n/len(instances)%len(c.keys)]
+		one, err := player.NewTarget(q.name, to, load.Render("/v1/authorize", to.Address, key, q.intent), q.expect, 1)
+		if err != nil {
+			return nil, err
+		}
+		all.Clients = append(all.Clients, one.Clients...)
+	}
+	return all, nil
+}
+
+// groups returns how many groups the primary has.
+func (c *cluster) groups(ctx context.Context) (n int64, err error) {
+	connection, err := pgx.Connect(ctx, c.primary.URL())
+	if err != nil {
+		return 0, err
+	}
+	defer connection.Close(ctx)
+	err = connection.QueryRow(ctx, "SELECT count(*) FROM bailiff.groups").Scan(&n)
+	return n, err
+}
+
+// read measures one window.
+func (c *cluster) read(ctx context.Context, o *options, q question, clients int) (r reading, given int64, err error) {
+	target, err := c.ask(q, clients)
+	if err != nil {
+		return r, 0, err
+	}
+	given = answers(target)
+	spent := func() (sum time.Duration) {
+		for _, one := range append([]*player.Process{c.Process}, c.others...) {
+			sum += processor.Time(one.PID())
+		}
+		return sum
+	}
+	groups, err := c.groups(ctx)
+	if err != nil {
+		return r, 0, err
+	}
+	first, instances, database := given, spent(), c.databaseTime()
+	sample, err := target.Measure(len(target.Clients), o.warmUp, o.window)
+	if err != nil {
+		return r, 0, err
+	}
+	given = answers(target)
+	each := func(before, after time.Duration) float64 {
+		return float64(after-before) / float64(time.Microsecond) / float64(given-first)
+	}
+	r = reading{Question: q.name, Instances: len(c.others) + 1, Clients: clients, Rate: sample.Rate, P50: figures.Milliseconds(sample.P50)}
+	r.Owner, r.Database = each(instances, spent()), each(database, c.databaseTime())
+	after, err := c.groups(ctx)
+	if err != nil {
+		return r, 0, err
+	}
+	r.Group = float64(given-first) / float64(max(1, after-groups))
+	return r, given, target.Close()
+}
+
+// slotsFile has the figures of the part "slots".
+const slotsFile = "slots.json"
+
+// measureSlots measures the processor time of a decision by the number of instances that decide.
+func measureSlots(ctx context.Context, p *players, out io.Writer) error {
+	c, err := p.withSlots(ctx, slices.Max(counts))
+	if err != nil {
+		return err
+	}
+	had, err := c.records(ctx)
+	if err != nil {
+		return err
+	}
+	g, all := &shared{growth{Go: runtime.Version(), Cores: runtime.NumCPU()}}, int64(0)
+	for _, n := range counts {
+		if err := c.grow(ctx, p, n); err != nil {
+			return err
+		}
+		for range max(1, p.rounds/2) {
+			for _, q := range []question{denied, allowed} {
+				if err := ctx.Err(); err != nil {
+					return fmt.Errorf("interrupted: %w", err)
+				}
+				one, given, err := c.read(ctx, p.options, q, n*max(2, p.clients/2))
+				if err != nil {
+					return err
+				}
+				all += given
+				g.Readings = append(g.Readings, one)
+			}
+		}
+	}
+	if err := c.durable(ctx, had, all, standbyPatience); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\n%s", g.measured())
+	if p.write != "" {
+		return os.WriteFile(filepath.Join(p.write, slotsFile), g.encode(), 0o644) //nolint:gosec // for all to read
+	}
+	return nil
+}
+
+// shared has the readings of instances each of which decides for its share. Their Owner is the time of all instances.
+type shared struct{ growth }
+
+func groupOf(r reading) float64 { return r.Group }
+
+// costsOf takes costs from the readings of one instance, whose requests are its own, and of the most, where one in so many is. The time
+// that a request costs besides where it was passed on is half of the instance that it came to.
+func (g *shared) costsOf(q question) *costs {
+	c, most := &costs{Serial: assumedSerial, Network: assumedNetwork}, counts[len(counts)-1]
+	c.Direct = g.of(q, 1, false, ownerOf).Median
+	passed := (g.of(q, most, false, ownerOf).Median - c.Direct/float64(most)) / (float64(most-1) / float64(most))
+	more := max(0, passed-c.Direct)
+	c.Passed, c.Pass, c.Tell = g.of(denied, 1, false, ownerOf).Median+more/4, more/4, max(0, c.Direct-g.of(denied, 1, false, ownerOf).Median)+more/2
+	c.Group, c.Record = g.database()
+	c.Commit = assumedCommit
+	c.Direct, c.Passed = max(0, c.Direct-c.Serial), max(0, c.Passed-c.Serial)
+	return c
+}
+
+// assumedCommit is how long the database takes for a group beside its processor time.
+const assumedCommit = 400
+
+// predicted is the processor time of all instances for a decision.
+func (g *shared) predicted(q question, instances int) float64 {
+	c, own := g.costsOf(q), 1/float64(instances)
+	return c.Serial + c.Direct*own + (c.Passed+c.Pass+c.Tell)*(1-own)
+}
+
+// measured is the table of processor times.
+func (g *shared) measured() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "| instances | answer | all instances, µs a decision | model | both servers of the database, µs | records in a group |\n|---|---|---|---|---|---|\n")
+	for _, q := range []question{denied, allowed} {
+		for _, n := range counts {
+			fmt.Fprintf(&b, "| %d | %s | %s | %.0f | %s | %.1f |\n", n, q.name, whole(g.of(q, n, false, ownerOf)), g.predicted(q, n),
+				whole(g.of(q, n, false, databaseOf)), g.of(q, n, false, groupOf).Median)
+		}
+	}
+	return b.String()
+}
+
+// simulated is what the simulation gives, by question and size.
+func (g *shared) simulated() (points [][]outcome) {
+	for _, q := range []question{denied, allowed} {
+		c := g.costsOf(q)
+		var line []outcome
+		for _, n := range sizes {
+			line = append(line, simulateSlots(c, n, max(slotsOfStore, 2*n), n*assumedClients, assumedCores, simulatedLength/2, uint64(n))) //nolint:gosec // small
+		}
+		points = append(points, line)
+	}
+	return points
+}
+
+// page is the part of the page of results.
+func (g *shared) page(points [][]outcome) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Measured on %d cores, %s, %d slots and %d keys, medians and quartiles of %d windows, %d clients for each instance:\n\n%s",
+		g.Cores, g.Go, slotsOfStore, keysOfSlots, len(g.Readings)/(2*len(counts)), g.Readings[0].Clients, g.measured())
+	fmt.Fprintf(&b, "\nSimulated, not measured: machines of %d cores, %d clients for each, %d slots or two for each instance, decisions a second and p99 in milliseconds:\n\n| instances | denied | p99 | ALLOWED | p99 |\n|---|---|---|---|---|\n", assumedCores, assumedClients, slotsOfStore)
+	for i, n := range sizes {
+		fmt.Fprintf(&b, "| %d | %s | %.1f | %s | %.1f |\n", n, rounded(points[0][i].rate), points[0][i].p99, rounded(points[1][i].rate), points[1][i].p99)
+	}
+	return b.String()
+}
+
+// readShared reads the figures of the last run.
+func readShared() (*shared, error) {
+	g := new(shared)
+	text, err := os.ReadFile(slotsFile)
+	if err == nil {
+		err = json.Unmarshal(text, g)
+	}
+	return g, err
+}
