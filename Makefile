@@ -135,7 +135,7 @@ bench-store: build ## the service over PostgreSQL with a synchronous standby, be
 bench-growth: build ## the processor time of a decision by the number of instances over PostgreSQL, and a simulation with it; writes tables and plots into bench/RESULTS.md
 	mkdir -p bench/store/plots
 	$(GO) run ./bench/store -service $(BIN) -parts machines -write bench/store
-	$(GO) run ./bench/store -service $(BIN) -parts slots -write bench/store
+	$(GO) run ./bench/store -service $(BIN) -parts slots -clients 256 -write bench/store
 	$(GO) test ./bench/store -run Page -rewrite
 
 .PHONY: bench-hook

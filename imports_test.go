@@ -123,8 +123,9 @@ var mayImport = map[string][]string{
 	"runtime/policytest": {"grammar", "runtime/decision", "runtime/policies", "runtime/service", "runtime/intent", "vm/errcode", "vm/slot"},
 	"httpd": {
 		"runtime/decision", "runtime/policies", "runtime/accounts", "runtime/events", "runtime/holds", "runtime/service", "runtime/clock", "runtime/budget", "vm/errcode", "runtime/jcs", "runtime/ledger", "runtime/ratelimit", "runtime/metrics",
-		"runtime/authzen", "runtime/envoy", "runtime/eventjson", "runtime/gateway", "runtime/hook", "runtime/intent", "runtime/subject", "runtime/tracecontext", "compiler", "vm", "grammar", "runtime/approvals", "httpd/approve", "httpd/console", "httpd/strict",
+		"runtime/authzen", "runtime/envoy", "runtime/eventjson", "runtime/gateway", "runtime/hook", "runtime/intent", "runtime/subject", "runtime/tracecontext", "compiler", "vm", "grammar", "runtime/approvals", "httpd/approve", "httpd/console", "httpd/peers", "httpd/strict",
 	},
+	"httpd/peers":             {"runtime/ledger"},
 	"httpd/console":           {"runtime/decision", "runtime/policies", "runtime/accounts", "runtime/events", "runtime/holds", "runtime/service", "runtime/clock", "runtime/budget", "vm/errcode", "runtime/eventjson", "runtime/ledger"},
 	"httpd/approve":           {"runtime/approvals", "runtime/clock", "runtime/holds", "runtime/ledger", "runtime/service", "vm/errcode", "httpd/console"},
 	"httpd/strict":            {},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"bailiff/httpd/peers"
 	"bailiff/httpd/strict"
 	"bailiff/runtime/decision"
 	"bailiff/runtime/ledger"
@@ -98,12 +99,12 @@ func (s *Server) begin(c *call) *metrics.Route {
 			s.fail(c, fault)
 			return s.others
 		}
-		c.unsigned = string(c.Request.Header.Peek(passedSigns)) == s.config.Authority.Signer.Pair()
+		c.unsigned = string(c.Request.Header.Peek(peers.Signs)) == s.config.Authority.Signer.Pair()
 	}
 	switch {
 	case s.config.Slots == nil:
 		return s.lead(c)
-	case s.config.Passed && bytes.HasPrefix(pathOf(&c.Request.Header), []byte(slotsRoot)):
+	case s.config.Passed && bytes.HasPrefix(pathOf(&c.Request.Header), []byte(peers.Root)):
 		return s.answerQuestion(c)
 	}
 	return s.leadHere(c)
@@ -208,7 +209,7 @@ func (s *Server) confirm(c *call, seen confirmation) {
 // leaveClaims leaves the claims of a decision, if there are any, to the instance that signs them.
 func (c *call) leaveClaims() {
 	if c.answer.Claims != nil {
-		c.Response.Header.Set(passedClaims, base64.RawURLEncoding.EncodeToString(c.answer.Claims))
+		c.Response.Header.Set(peers.Claims, base64.RawURLEncoding.EncodeToString(c.answer.Claims))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"bailiff/httpd/approve"
 	"bailiff/httpd/console"
+	"bailiff/httpd/peers"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/decision"
@@ -58,7 +59,7 @@ type Config struct {
 	Passed bool // requests come from other instances, which say who has sent them
 	// Slots are the slots of the store, of which other instances have some: what is about their keys is passed on. nil where there is one log.
 	Slots *slots.Ledger
-	Pass  *Passing // with Slots
+	Pass  *peers.Passing // with Slots
 
 	Metrics  *metrics.Metrics // nil where they are not read
 	Timeouts Timeouts

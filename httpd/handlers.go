@@ -9,6 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"bailiff/httpd/strict"
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/decision"
 	"bailiff/runtime/metrics"
@@ -214,4 +215,22 @@ func plainJSON(value any) ([]byte, error) {
 	encoder.SetEscapeHTML(false)
 	err := encoder.Encode(value)
 	return text.Bytes(), err
+}
+
+// watch returns a context for what a request waits for: it ends where the client leaves, the server is about to end, or the slot is.
+func (s *Server) watch(c *call) (context.Context, func()) {
+	watched, stop := strict.Watch(s.http.Serving(), c.Conn())
+	if !c.stay.Given() {
+		return watched, stop
+	}
+	ctx, cancel := context.WithCancel(watched)
+	going := c.stay.Going()
+	go func() {
+		select {
+		case <-going:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(); stop() }
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"bailiff/httpd/peers"
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 )
@@ -36,7 +37,7 @@ func (w *world) attested(target, nonce, header string) (body string, claims *att
 	w.t.Helper()
 	response, body := w.send(w.request("POST " + target + "\nAuthorization: Bearer $agent\n" + header + "\n" + fmt.Sprintf(asked, nonce)))
 	found := token.FindStringSubmatch(body)
-	if response.StatusCode != 200 || found == nil || response.Header.Get(passedClaims) != "" {
+	if response.StatusCode != 200 || found == nil || response.Header.Get(peers.Claims) != "" {
 		w.t.Fatalf("%s: %d %v %s", target, response.StatusCode, response.Header, body)
 	}
 	return strings.Replace(body, found[1], "", 1), w.verified(found[1])
@@ -51,7 +52,7 @@ func TestPassedSigned(t *testing.T) {
 	config.EnvoyAuthorizes = true
 	w.serve(config)
 	w.createKey("agent", accounts.NewKey{Scopes: []string{"authorize"}})
-	forged := passedSigns + ": " + w.signer.Pair() + "\n" + passedClaims + ": e30\n"
+	forged := peers.Signs + ": " + w.signer.Pair() + "\n" + peers.Claims + ": e30\n"
 	_, first := w.attested("/v1/authorize", "n-1", forged)
 	again, second := w.attested("/v1/authorize", "n-1", "")
 	if first.ID != second.ID || !strings.Contains(again, `"replayed":true`) {
@@ -107,7 +108,7 @@ func TestPassedUnsigned(t *testing.T) {
 		{"in no base64", "!", body, 500},
 	} {
 		owner := httptest.NewServer(http.HandlerFunc(func(to http.ResponseWriter, _ *http.Request) {
-			to.Header().Set(passedClaims, row.claims)
+			to.Header().Set(peers.Claims, row.claims)
 			if row.name == "without a length" {
 				to.(http.Flusher).Flush()
 			}
@@ -115,7 +116,7 @@ func TestPassedUnsigned(t *testing.T) {
 		}))
 		p := newPassing(t, owner.Listener.Addr().String(), w.signer)
 		response, body := p.say(t, "POST /v1/authorize HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
-		if response.StatusCode != row.status || strings.Contains(body, "ALLOWED") != (row.status == 200) || response.Header.Get(passedClaims) != "" {
+		if response.StatusCode != row.status || strings.Contains(body, "ALLOWED") != (row.status == 200) || response.Header.Get(peers.Claims) != "" {
 			t.Errorf("%s: %d %s", row.name, response.StatusCode, body)
 		}
 		owner.Close()

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"net/netip"
 	"net/textproto"
 	"net/url"
 	"slices"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"bailiff/httpd/peers"
 	"bailiff/httpd/strict"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/service"
@@ -59,150 +59,12 @@ func (s *Server) refuse(c *call, message string) {
 	c.SetConnectionClose()
 }
 
-// passedRoute is how metrics name what another instance answers.
-const passedRoute = "passed on"
-
-// passedBack is in the answer of an instance that has done nothing, since it does not decide, or not yet.
-const passedBack = "Bailiff-Passed-Back"
-
 const (
-	// passTime bounds how long another instance takes to answer. The longest that it lets a client wait is holds.MaxWait.
-	passTime = time.Minute
-	// passIdle is how long a connection to another instance is kept that has nothing to do: shorter than the other one keeps it.
-	passIdle = time.Minute
-	// goneGrace is how long the answer of an instance may be under way that has decided, and does not any more.
-	goneGrace = 500 * time.Millisecond
-	// passGrace is how much longer another instance may take to answer when this one ends.
-	passGrace = 5 * time.Second
-	// passShare is which part of the connections to another instance one source may have: requests that wait for holds have one each.
-	passShare = 4
 	// wholeBytes is how large an answer is that is read as a whole before any of it is told.
 	wholeBytes = 64 << 10
 	// passPause is the pause before an instance that can't be reached is tried again.
 	passPause = 50 * time.Millisecond
 )
-
-// An Instance is another instance, which decides.
-type Instance struct {
-	Name string
-	Peer string          // where it takes requests from others; "" where it takes none
-	Gone <-chan struct{} // closed when it does not decide any more
-}
-
-// Passing passes requests on to the instance that decides, each once: what may have arrived is not sent again.
-type Passing struct {
-	// Owner returns the instance that decides for the keys of a slot; its Gone is nil where none is known.
-	Owner func(slot int) Instance
-	// Dial connects to an instance.
-	Dial func(context.Context, Instance) (net.Conn, error)
-	// Patience is how long a request waits for an instance that takes it, and for a connection to it.
-	Patience time.Duration
-	// Connections is how many connections to an instance there may be; more requests wait.
-	Connections int
-	// Sign makes attestations of decisions of the other instance, with the keys that Pair names ([attest.Signer]). nil: the other instance does.
-	Sign func(dst, claims []byte) ([]byte, error)
-	Pair string
-
-	mu       sync.Mutex
-	to       map[peerName]*peer
-	bySource map[passedSource]int
-}
-
-// A passedSource is who has sent requests that are under way to an instance.
-type passedSource struct {
-	address netip.Addr
-	to      string
-}
-
-// A peerName is the name of an instance, and where it takes requests from others.
-type peerName struct {
-	name, address string
-	questions     bool // a question has a connection even where requests have all of theirs, which may wait for its answer
-}
-
-// A peer is another instance, as this one is connected to it.
-type peer struct {
-	*http.Transport
-	gone <-chan struct{} // closed when it does not decide any more what it did
-}
-
-// enter counts a request of a source to an instance, which leave takes back, and reports false where the source has its share of the
-// connections. Clients without an address are not counted.
-func (p *Passing) enter(address netip.Addr, to string) (leave func(), ok bool) {
-	if !address.IsValid() {
-		return func() {}, true
-	}
-	source := passedSource{address, to}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.bySource[source] >= max(1, p.Connections/passShare) {
-		return nil, false
-	}
-	if p.bySource == nil {
-		p.bySource = map[passedSource]int{}
-	}
-	p.bySource[source]++
-	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.bySource[source]--; p.bySource[source] == 0 {
-			delete(p.bySource, source)
-		}
-	}, true
-}
-
-// Renew has later requests use new connections, as with another certificate.
-func (p *Passing) Renew() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for name := range p.to {
-		p.drop(name)
-	}
-}
-
-// drop ends the idle connections to an instance. The caller has the lock.
-func (p *Passing) drop(name peerName) {
-	p.to[name].CloseIdleConnections()
-	delete(p.to, name)
-}
-
-// An unreachable error says that nothing was sent.
-type unreachableError struct{ error }
-
-// transport returns what connects to an instance, and ends the idle connections to those that do not decide any more what they did: their
-// machine may be gone.
-func (p *Passing) transport(to Instance, questions bool) *http.Transport {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for name, known := range p.to {
-		select {
-		case <-known.gone:
-			p.drop(name)
-		default:
-		}
-	}
-	name, most := peerName{to.Name, to.Peer, questions}, p.Connections
-	if questions {
-		most = max(1, most/questionShare)
-	}
-	if p.to[name] == nil {
-		if p.to == nil {
-			p.to = map[peerName]*peer{}
-		}
-		p.to[name] = &peer{gone: to.Gone, Transport: &http.Transport{
-			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				conn, err := p.Dial(ctx, to)
-				if err != nil {
-					return nil, unreachableError{err}
-				}
-				return conn, nil
-			},
-			MaxConnsPerHost: most, MaxIdleConnsPerHost: most, IdleConnTimeout: passIdle,
-			DisableCompression: true, MaxResponseHeaderBytes: 64 << 10,
-		}}
-	}
-	return p.to[name].Transport
-}
 
 // passOn has another instance answer a request of a slot, or this one, where here returns a server of its own in the meantime. over is
 // closed when it does; nil where it may at any time.
@@ -260,15 +122,15 @@ func (s *Server) passOn(c *call, slot int, here func() *Server, over <-chan stru
 }
 
 // send passes a request on to an instance, and answers it; or reports false, where nothing was sent.
-func (s *Server) send(c *call, to Instance) (answered bool) {
-	leave, ok := s.config.Pass.enter(s.source(c.RequestCtx), to.Name)
+func (s *Server) send(c *call, to peers.Instance) (answered bool) {
+	leave, ok := s.config.Pass.Enter(s.source(c.RequestCtx), to.Name)
 	if !ok {
 		writeFailure(c.RequestCtx, &service.Failure{Code: errcode.RateLimited, RetryAfter: time.Second, Message: "as many requests of your address are under way as this instance passes on at once; send fewer at once"})
 		return true
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), passTime)
+	ctx, cancel := context.WithTimeout(context.Background(), peers.Time)
 	end := sync.OnceFunc(func() { cancel(); leave() })
-	go follow(ctx, cancel, to, s.http.Serving().Done())
+	go peers.Follow(ctx, cancel, to, s.http.Serving().Done())
 	var sent atomic.Bool
 	late := time.AfterFunc(s.config.Pass.Patience, func() {
 		if !sent.Load() {
@@ -285,13 +147,13 @@ func (s *Server) send(c *call, to Instance) (answered bool) {
 	}
 	request := c.toPass(traced)
 	if s.config.Pass.Sign != nil {
-		request.Header[passedSigns] = []string{s.config.Pass.Pair}
+		request.Header[peers.Signs] = []string{s.config.Pass.Pair}
 	}
-	response, err := s.config.Pass.transport(to, false).RoundTrip(request)
+	response, err := s.config.Pass.Transport(to, false).RoundTrip(request)
 	stop()
 	if err != nil {
 		defer end()
-		var unreachable unreachableError
+		var unreachable peers.UnreachableError
 		switch {
 		case sent.Load():
 			s.lose(c)
@@ -302,37 +164,13 @@ func (s *Server) send(c *call, to Instance) (answered bool) {
 		}
 		return true
 	}
-	if response.Header.Get(passedBack) != "" {
+	if response.Header.Get(peers.Back) != "" {
 		response.Body.Close()
 		end()
 		return false
 	}
 	s.tell(c, response, end)
 	return true
-}
-
-// follow cancels a request when its instance does not decide any more, or some time after this instance began to end.
-func follow(ctx context.Context, cancel func(), to Instance, ending <-chan struct{}) {
-	select {
-	case <-ctx.Done():
-		return
-	case <-to.Gone:
-		pause(ctx, nil, goneGrace)
-	case <-ending:
-		pause(ctx, to.Gone, passGrace)
-	}
-	cancel()
-}
-
-// pause waits for a time, or until ctx ends or before is closed.
-func pause(ctx context.Context, before <-chan struct{}, length time.Duration) {
-	timer := time.NewTimer(length)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-before:
-	case <-timer.C:
-	}
 }
 
 // lose says that the outcome is not known.
@@ -345,15 +183,8 @@ func (s *Server) lose(c *call) {
 var hopHeaders = map[string]bool{
 	fasthttp.HeaderConnection: true, "Keep-Alive": true, fasthttp.HeaderTE: true, fasthttp.HeaderUpgrade: true, fasthttp.HeaderExpect: true,
 	fasthttp.HeaderTransferEncoding: true, fasthttp.HeaderContentLength: true, fasthttp.HeaderHost: true,
-	PassedFrom: true, passedTLS: true, passedBack: true, passedSigns: true, passedClaims: true,
+	peers.From: true, peers.TLS: true, peers.Back: true, peers.Signs: true, peers.Claims: true,
 }
-
-// A wholeBody is a body that is there, or an empty one. Its type hides it from the library, which would send a request again that it can
-// rewind, or that has no body and a method that only reads, as decisions for Envoy may have.
-type wholeBody struct{ io.Reader }
-
-// Close implements io.Closer.
-func (wholeBody) Close() error { return nil }
 
 // repeatable are the methods by which the library takes a request without a body for repeatable. Of an empty body it finds out that it is
 // empty, and sends none; with other methods it would send chunks.
@@ -373,19 +204,19 @@ func (c *call) toPass(ctx context.Context) *http.Request {
 		}
 		header[name] = append(header[name], string(bytes.TrimSpace(value)))
 	}
-	header[PassedFrom] = []string{unnamed}
+	header[peers.From] = []string{peers.Unnamed}
 	if at, ok := c.RemoteAddr().(*net.TCPAddr); ok {
-		header[PassedFrom] = []string{at.AddrPort().String()}
+		header[peers.From] = []string{at.AddrPort().String()}
 	}
 	if strict.Secure(c.Conn()) {
-		header[passedTLS] = []string{"1"}
+		header[peers.TLS] = []string{"1"}
 	}
 	request := &http.Request{
 		Method: string(c.Method()), URL: &url.URL{Scheme: "http", Host: "bailiff", Opaque: string(c.Request.Header.RequestURI())},
 		Host: string(c.Request.Header.Host()), Header: header, ContentLength: int64(len(c.input)),
 	}
 	if len(c.input) > 0 || slices.Contains(repeatable, request.Method) {
-		request.Body = wholeBody{bytes.NewReader(c.input)}
+		request.Body = peers.Body{Reader: bytes.NewReader(c.input)}
 	}
 	return request.WithContext(ctx)
 }
@@ -403,7 +234,7 @@ func (s *Server) tell(c *call, response *http.Response, end func()) {
 			c.Response.Header.Add(name, value)
 		}
 	}
-	size, claims := response.ContentLength, response.Header.Get(passedClaims)
+	size, claims := response.ContentLength, response.Header.Get(peers.Claims)
 	if c.IsHead() {
 		response.Body.Close()
 		end()

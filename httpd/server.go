@@ -30,6 +30,8 @@ const (
 	writeBufferBytes = 16 << 10
 	// idleWorker is after how long a goroutine ends that has no connection to serve: after a flood there are thousands.
 	idleWorker = 2 * time.Second
+	// passedRoute is how metrics name what another instance answers.
+	passedRoute = "passed on"
 	// maxStating is how many sources of operators' statements are counted.
 	maxStating = 10_000
 )

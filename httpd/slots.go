@@ -1,32 +1,23 @@
 package httpd
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"errors"
-	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptrace"
-	"net/url"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/valyala/fasthttp"
 
-	"bailiff/httpd/strict"
+	"bailiff/httpd/peers"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
-	"bailiff/runtime/ledger/slots"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
-// A store may have several slots of keys, each of which one instance decides for. What is about a key is answered where its slot is. Who
-// registers is counted where the slot of the source is, and pages, whose sessions are in memory, are where the first slot is. All else any
+// A store may have several slots of keys, each of which one instance decides for. A request about a key is answered where its slot is. A
+// registration is counted where the slot of the source is, and pages, whose sessions are in memory, are where the first slot is. All else any
 // instance answers, which asks others for what it needs of their slots.
 
 // leadHere takes a request to its route where its slot is here, and otherwise to the instance that has it.
@@ -45,7 +36,7 @@ func (s *Server) leadHere(c *call) *metrics.Route {
 		return s.passOn(c, slot, func() *Server { return s.having(slot) }, nil)
 	}
 	s.refuse(c, "this instance does not have the slot of the API key; nothing was done: send the request again")
-	c.Response.Header.Set(passedBack, "1")
+	c.Response.Header.Set(peers.Back, "1")
 	return s.passed
 }
 
@@ -97,34 +88,8 @@ func (s *Server) confirmer(c *call) commit.Confirmer {
 	return s.config.Confirm
 }
 
-// watch returns a context for what a request waits for: it ends where the client leaves, the server is about to end, or the slot is.
-func (s *Server) watch(c *call) (context.Context, func()) {
-	watched, stop := strict.Watch(s.http.Serving(), c.Conn())
-	if !c.stay.Given() {
-		return watched, stop
-	}
-	ctx, cancel := context.WithCancel(watched)
-	going := c.stay.Going()
-	go func() {
-		select {
-		case <-going:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() { cancel(); stop() }
-}
-
-const (
-	// slotsRoot is where an instance takes questions of others about a slot of its own, whose number follows.
-	slotsRoot = "/slots/"
-	// questionBytes bounds a question: the largest has a policy and its program.
-	questionBytes = ledger.MaxProgram + 4<<20
-	// answerBytes bounds an answer, which may have all keys of a slot, or groups of the log.
-	answerBytes = 1 << 30
-	// questionShare is which part of the connections to another instance there may be for questions besides.
-	questionShare = 4
-)
+// questionBytes bounds a question of another instance: the largest has a policy and its program.
+const questionBytes = ledger.MaxProgram + 4<<20
 
 // answerQuestion answers what another instance asks of a slot.
 func (s *Server) answerQuestion(c *call) *metrics.Route {
@@ -137,56 +102,17 @@ func (s *Server) answerQuestion(c *call) *metrics.Route {
 		writeFailure(c.RequestCtx, fault)
 		return s.passed
 	}
-	slot, err := strconv.Atoi(strings.TrimPrefix(string(pathOf(&c.Request.Header)), slotsRoot))
+	slot, err := strconv.Atoi(strings.TrimPrefix(string(pathOf(&c.Request.Header)), peers.Root))
 	var answer []byte
 	if err == nil {
 		answer, err = s.config.Slots.Answer(context.Background(), slot, c.input)
 	}
 	if err != nil {
 		writeFailure(c.RequestCtx, &service.Failure{Code: errcode.StoreUnavailable, Message: "this instance does not have the slot; nothing was done"})
-		c.Response.Header.Set(passedBack, "1")
+		c.Response.Header.Set(peers.Back, "1")
 		return s.passed
 	}
 	c.SetStatusCode(fasthttp.StatusOK)
 	c.Response.SetBodyRaw(answer)
 	return s.passed
-}
-
-// Ask takes a question about a slot to the instance that has it, once ([slots.Options.Remote]).
-func (p *Passing) Ask(ctx context.Context, slot int, question []byte) (answer []byte, err error) {
-	to := p.Owner(slot)
-	if to.Gone == nil || to.Peer == "" {
-		return nil, fmt.Errorf("%w: no instance is known that has slot %d", slots.ErrElsewhere, slot)
-	}
-	ctx, cancel := context.WithTimeout(ctx, passTime)
-	defer cancel()
-	go follow(ctx, cancel, to, nil)
-	var sent atomic.Bool
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
-	request := (&http.Request{
-		Method: http.MethodPost, URL: &url.URL{Scheme: "http", Host: "bailiff", Path: slotsRoot + strconv.Itoa(slot)}, Host: "bailiff",
-		Header: http.Header{PassedFrom: {unnamed}}, Body: wholeBody{bytes.NewReader(question)}, ContentLength: int64(len(question)),
-	}).WithContext(traced)
-	response, err := p.transport(to, true).RoundTrip(request)
-	if err != nil && !sent.Load() {
-		return nil, fmt.Errorf("%w: %s can't be reached: %v", slots.ErrElsewhere, to.Name, err) //nolint:errorlint // nothing was sent
-	}
-	if err != nil {
-		return nil, fmt.Errorf("asking %s: %w", to.Name, err)
-	}
-	defer response.Body.Close()
-	if response.Header.Get(passedBack) != "" {
-		return nil, fmt.Errorf("%w: %s does not have slot %d", slots.ErrElsewhere, to.Name, slot)
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("asking %s: it answers %s", to.Name, response.Status)
-	}
-	answer, err = io.ReadAll(io.LimitReader(response.Body, answerBytes+1))
-	if err == nil && len(answer) > answerBytes {
-		err = errors.New("it is too large")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the answer of %s: %w", to.Name, err)
-	}
-	return answer, nil
 }

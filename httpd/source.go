@@ -9,6 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"bailiff/httpd/peers"
 	"bailiff/httpd/strict"
 	"bailiff/runtime/service"
 )
@@ -124,36 +125,19 @@ func network(address netip.Addr) netip.Addr {
 	return prefix.Addr()
 }
 
-// PassedFrom and passedTLS are the headers by which an instance that passes a request on says who has sent it: the address of the client's
-// connection, and whether that has TLS. They count on the listener for instances alone (Config.Passed), and a client's are not passed on.
-const (
-	PassedFrom = "Bailiff-Passed-From"
-	passedTLS  = "Bailiff-Passed-Tls"
-)
-
-const (
-	// passedSigns names the keys with which an instance that passes a request on signs.
-	passedSigns = "Bailiff-Passed-Signs"
-	// passedClaims are the claims of an attestation, in base64url, for that instance to sign.
-	passedClaims = "Bailiff-Passed-Claims"
-)
-
-// unnamed is PassedFrom of a client that has no address, as over a Unix socket.
-const unnamed = "unix"
-
 // takePassed makes a request that another instance has passed on that of the client who sent it there.
 func takePassed(ctx *fasthttp.RequestCtx) *service.Failure {
-	from := ctx.Request.Header.PeekAll(PassedFrom)
+	from := ctx.Request.Header.PeekAll(peers.From)
 	if len(from) != 1 {
 		return schemaFailure("requests come to this address from other instances alone")
 	}
-	if string(from[0]) == unnamed {
+	if string(from[0]) == peers.Unnamed {
 		ctx.SetRemoteAddr(&net.UnixAddr{})
 		return nil
 	}
 	at, err := netip.ParseAddrPort(string(from[0]))
 	if err != nil {
-		return schemaFailure("the header " + PassedFrom + " has no address with a port")
+		return schemaFailure("the header " + peers.From + " has no address with a port")
 	}
 	ctx.SetRemoteAddr(net.TCPAddrFromAddrPort(at))
 	return nil
@@ -162,7 +146,7 @@ func takePassed(ctx *fasthttp.RequestCtx) *service.Failure {
 // secure reports whether the client's connection has TLS.
 func (s *Server) secure(ctx *fasthttp.RequestCtx) bool {
 	if s.config.Passed {
-		return string(ctx.Request.Header.Peek(passedTLS)) == "1"
+		return string(ctx.Request.Header.Peek(peers.TLS)) == "1"
 	}
 	return strict.Secure(ctx.Conn())
 }

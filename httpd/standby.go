@@ -10,6 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"bailiff/httpd/peers"
 	"bailiff/httpd/strict"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/clock"
@@ -19,7 +20,7 @@ import (
 // StandbyConfig is what a standby is made of. Pass is nil where it passes nothing on; all else is required.
 type StandbyConfig struct {
 	Checks         func() []Check // why the instance is not ready, or that it passes requests on
-	Pass           *Passing
+	Pass           *peers.Passing
 	Passed         bool // requests come from other instances
 	Log            *slog.Logger
 	Clock          clock.Clock
@@ -111,7 +112,7 @@ func (s *Standby) elsewhere(c *call) *metrics.Route {
 	}
 	s.server.refuse(c, "this instance waits while another one decides; nothing was done: ask the other one, or this one again when GET /readyz answers 200")
 	if s.server.config.Passed {
-		c.Response.Header.Set(passedBack, "1")
+		c.Response.Header.Set(peers.Back, "1")
 	}
 	return s.server.passed
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"bailiff/fuzz/kit/seed"
+	"bailiff/httpd/peers"
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/metrics"
@@ -27,7 +28,7 @@ import (
 type passing struct {
 	*Standby
 	listener net.Listener
-	peer     atomic.Pointer[Instance] // nil: none is known
+	peer     atomic.Pointer[peers.Instance] // nil: none is known
 	dialled  atomic.Int64
 	signed   atomic.Int64
 }
@@ -40,15 +41,15 @@ func newPassing(t *testing.T, address string, signer *attest.Signer) *passing {
 		t.Fatal(err)
 	}
 	p := &passing{listener: listener}
-	p.peer.Store(&Instance{Name: "a", Peer: address, Gone: make(chan struct{})})
-	pass := &Passing{
-		Owner: func(int) Instance {
+	p.peer.Store(&peers.Instance{Name: "a", Peer: address, Gone: make(chan struct{})})
+	pass := &peers.Passing{
+		Owner: func(int) peers.Instance {
 			if to := p.peer.Load(); to != nil {
 				return *to
 			}
-			return Instance{}
+			return peers.Instance{}
 		},
-		Dial: func(ctx context.Context, to Instance) (net.Conn, error) {
+		Dial: func(ctx context.Context, to peers.Instance) (net.Conn, error) {
 			p.dialled.Add(1)
 			return new(net.Dialer).DialContext(ctx, "tcp", to.Peer)
 		},
@@ -194,7 +195,7 @@ func TestPassedUnchanged(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		lines := []string{r.Method, r.RequestURI, r.Host, fmt.Sprintf("%d %.20s", len(body), body)}
 		for name, values := range r.Header {
-			if name == PassedFrom && values[0] == unnamed || name == "Content-Length" && values[0] == "0" || name == "User-Agent" && values[0] == "" {
+			if name == peers.From && values[0] == peers.Unnamed || name == "Content-Length" && values[0] == "0" || name == "User-Agent" && values[0] == "" {
 				continue
 			}
 			if name == "User-Agent" { // the library sends one of them, and the service reads none
@@ -251,13 +252,13 @@ func TestPassedFrom(t *testing.T) {
 	}
 	defer listener.Close()
 	plain := http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		seen <- append(r.Header.Values(PassedFrom), r.Header.Values(passedTLS)...)
+		seen <- append(r.Header.Values(peers.From), r.Header.Values(peers.TLS)...)
 	})}
 	go func() { _ = plain.Serve(listener) }()
 	defer plain.Close()
 	p := newPassing(t, listener.Addr().String(), nil)
 	p.say(t, "GET /x HTTP/1.1\r\nHost: x\r\nBailiff-Passed-From: 9.9.9.9:9\r\nbailiff-passed-tls: 1\r\n\r\n")
-	if got := <-seen; !slices.Equal(got, []string{unnamed}) {
+	if got := <-seen; !slices.Equal(got, []string{peers.Unnamed}) {
 		t.Errorf("a client says who it is: %q", got)
 	}
 }
@@ -305,16 +306,16 @@ func TestPassable(t *testing.T) {
 	if n := p.dialled.Load(); n != 0 {
 		t.Errorf("%d were passed on", n)
 	}
-	full := &Passing{Connections: passShare}
-	leave, ok := full.enter(netip.MustParseAddr("10.0.0.1"), "a")
-	if _, twice := full.enter(netip.MustParseAddr("10.0.0.1"), "a"); !ok || twice {
+	full := &peers.Passing{Connections: peers.Share}
+	leave, ok := full.Enter(netip.MustParseAddr("10.0.0.1"), "a")
+	if _, twice := full.Enter(netip.MustParseAddr("10.0.0.1"), "a"); !ok || twice {
 		t.Errorf("of one source the first is taken: %t, the second: %t", ok, twice)
 	}
-	if _, other := full.enter(netip.MustParseAddr("10.0.0.2"), "a"); !other {
+	if _, other := full.Enter(netip.MustParseAddr("10.0.0.2"), "a"); !other {
 		t.Error("another source is shut out")
 	}
 	leave()
-	if _, again := full.enter(netip.MustParseAddr("10.0.0.1"), "a"); !again {
+	if _, again := full.Enter(netip.MustParseAddr("10.0.0.1"), "a"); !again {
 		t.Error("a source that has left is shut out")
 	}
 }
@@ -329,7 +330,7 @@ func TestPassedBack(t *testing.T) {
 	defer listener.Close()
 	plain := http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if came.Add(1) < 3 {
-			w.Header().Set(passedBack, "1")
+			w.Header().Set(peers.Back, "1")
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})}

@@ -88,3 +88,19 @@ func add(chart *plot.Plot, name string, colour color.RGBA, points, line plotter.
 	chart.Add(marks)
 	return nil
 }
+
+// plot draws the picture of the page: what is simulated.
+func (g *shared) plot(points [][]outcome) ([]byte, error) {
+	chart := chartOf(fmt.Sprintf("simulated, not measured: decisions a second of instances that share slots, machines of %d cores", assumedCores), sizes)
+	chart.Y.Scale, chart.Y.Tick.Marker, chart.Y.Min = plot.LogScale{}, plot.LogTicks{}, 1e4
+	for i, q := range []question{denied, allowed} {
+		var line plotter.XYs
+		for j, n := range sizes {
+			line = append(line, plotter.XY{X: float64(n), Y: points[i][j].rate})
+		}
+		if err := add(chart, q.name, colours[i], nil, line); err != nil {
+			return nil, err
+		}
+	}
+	return figures.SVG(chart, 24*vg.Centimeter, 12*vg.Centimeter)
+}

@@ -119,14 +119,14 @@ func (c *cluster) ask(q question, clients int) (*player.Target, error) {
 	return all, nil
 }
 
-// groups returns how many groups the primary has.
-func (c *cluster) groups(ctx context.Context) (n int64, err error) {
+// transactions returns how many transactions have written the groups that the primary has.
+func (c *cluster) transactions(ctx context.Context) (n int64, err error) {
 	connection, err := pgx.Connect(ctx, c.primary.URL())
 	if err != nil {
 		return 0, err
 	}
 	defer connection.Close(ctx)
-	err = connection.QueryRow(ctx, "SELECT count(*) FROM bailiff.groups").Scan(&n)
+	err = connection.QueryRow(ctx, "SELECT count(DISTINCT xmin::text) FROM bailiff.groups").Scan(&n)
 	return n, err
 }
 
@@ -143,7 +143,7 @@ func (c *cluster) read(ctx context.Context, o *options, q question, clients int)
 		}
 		return sum
 	}
-	groups, err := c.groups(ctx)
+	before, err := c.transactions(ctx)
 	if err != nil {
 		return r, 0, err
 	}
@@ -158,11 +158,11 @@ func (c *cluster) read(ctx context.Context, o *options, q question, clients int)
 	}
 	r = reading{Question: q.name, Instances: len(c.others) + 1, Clients: clients, Rate: sample.Rate, P50: figures.Milliseconds(sample.P50)}
 	r.Owner, r.Database = each(instances, spent()), each(database, c.databaseTime())
-	after, err := c.groups(ctx)
+	after, err := c.transactions(ctx)
 	if err != nil {
 		return r, 0, err
 	}
-	r.Group = float64(given-first) / float64(max(1, after-groups))
+	r.Group = float64(given-first) / float64(max(1, after-before))
 	return r, given, target.Close()
 }
 
@@ -184,6 +184,13 @@ func measureSlots(ctx context.Context, p *players, out io.Writer) error {
 		if err := c.grow(ctx, p, n); err != nil {
 			return err
 		}
+		connecting := *p.options
+		connecting.warmUp = time.Duration(n) * p.window // instances connect to each other
+		_, given, err := c.read(ctx, &connecting, denied, n*max(2, p.clients/2))
+		if err != nil {
+			return err
+		}
+		all += given
 		for range max(1, p.rounds/2) {
 			for _, q := range []question{denied, allowed} {
 				if err := ctx.Err(); err != nil {
@@ -239,7 +246,7 @@ func (g *shared) predicted(q question, instances int) float64 {
 // measured is the table of processor times.
 func (g *shared) measured() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| instances | answer | all instances, µs a decision | model | both servers of the database, µs | records in a group |\n|---|---|---|---|---|---|\n")
+	fmt.Fprintf(&b, "| instances | answer | all instances, µs a decision | model | both servers of the database, µs | records in a transaction |\n|---|---|---|---|---|---|\n")
 	for _, q := range []question{denied, allowed} {
 		for _, n := range counts {
 			fmt.Fprintf(&b, "| %d | %s | %s | %.0f | %s | %.1f |\n", n, q.name, whole(g.of(q, n, false, ownerOf)), g.predicted(q, n),

@@ -9,8 +9,7 @@ import (
 // A decider is an instance of several that decide, in a simulation.
 type decider struct {
 	*station
-	waiting []func()     // decisions for the next groups
-	slots   map[int]bool // of those
+	waiting []func() // decisions for the next groups
 	writing bool
 }
 
@@ -49,19 +48,18 @@ func (s *sharing) ask(instance, slot int) {
 func (s *sharing) decide(by *decider, slot int, then func()) {
 	s.serve(s.ledgers[slot], s.draw(s.Serial), func() {
 		by.waiting = append(by.waiting, then)
-		by.slots[slot] = true
 		s.keep(by)
 	})
 }
 
-// keep writes all waiting decisions of an instance, a group for each slot, in one transaction.
+// keep writes all waiting decisions of an instance, of all of its slots, in one transaction.
 func (s *sharing) keep(by *decider) {
 	if by.writing || len(by.waiting) == 0 {
 		return
 	}
-	kept, groups := by.waiting, len(by.slots)
-	by.waiting, by.slots, by.writing = nil, map[int]bool{}, true
-	s.serve(s.servers, s.Group*float64(groups)+s.Record*float64(len(kept)), func() {
+	kept := by.waiting
+	by.waiting, by.writing = nil, true
+	s.serve(s.servers, s.Group+s.Record*float64(len(kept)), func() {
 		s.after(s.Commit, func() {
 			by.writing = false
 			for _, then := range kept {
@@ -76,7 +74,7 @@ func (s *sharing) keep(by *decider) {
 func simulateSlots(c *costs, instances, slots, clients, cores int, length float64, seed uint64) outcome {
 	s := &sharing{simulation: simulation{costs: *c, random: rand.New(rand.NewPCG(seed, 1)), servers: &station{free: cores}}} //nolint:gosec // a simulation's
 	for range instances {
-		s.deciders = append(s.deciders, &decider{station: &station{free: cores}, slots: map[int]bool{}})
+		s.deciders = append(s.deciders, &decider{station: &station{free: cores}})
 	}
 	for range slots {
 		s.ledgers = append(s.ledgers, &station{free: 1})
@@ -93,7 +91,7 @@ func simulateSlots(c *costs, instances, slots, clients, cores int, length float6
 	return s.outcome(length)
 }
 
-// outcome is what was counted in a time.
+// outcome returns the rate and the waits that were counted in a time.
 func (s *simulation) outcome(length float64) outcome {
 	slices.Sort(s.waited)
 	n := len(s.waited)

@@ -90,21 +90,7 @@ func TestRunCluster(t *testing.T) {
 	}
 	ask := tool("bash", `"command":"ls","task_id":"one"`)
 	if *clusterAt == "" {
-		owner, _ := f.owner()
-		for n := range 2 * len(f.instances) {
-			if n == 2 {
-				owner.held.Store(true)
-				owner.signal(syscall.SIGKILL)
-				f.await("it has ended", func() bool { return owner.address() == "" })
-			}
-			got := front.ask("/v1/authorize", f.key, ask)
-			for unknown := 0; strings.Contains(string(got.Raw), "may or may not") && unknown < len(f.instances); unknown++ {
-				got = front.ask("/v1/authorize", f.key, ask) // it was sent over a connection that was kept to the instance that is gone
-			}
-			if got.Status != "ALLOWED" {
-				t.Errorf("request %d by the balancer: %d %s", n, got.HTTP, got.Raw)
-			}
-		}
+		f.asksBalancer(front, ask)
 		return
 	}
 	f.explain(front.base, ask)
@@ -119,6 +105,26 @@ func TestRunCluster(t *testing.T) {
 			f.standby.Promote()
 			lost = nil
 			fmt.Println("the primary was lost, and the standby was promoted")
+		}
+	}
+}
+
+// asksBalancer asks a few questions by way of the balancer, also after the instance that decides was lost.
+func (f *failover) asksBalancer(front *running, ask string) {
+	f.t.Helper()
+	owner, _ := f.owner()
+	for n := range 2 * len(f.instances) {
+		if n == 2 {
+			owner.held.Store(true)
+			owner.signal(syscall.SIGKILL)
+			f.await("it has ended", func() bool { return owner.address() == "" })
+		}
+		got := front.ask("/v1/authorize", f.key, ask)
+		for unknown := 0; strings.Contains(string(got.Raw), "may or may not") && unknown < len(f.instances); unknown++ {
+			got = front.ask("/v1/authorize", f.key, ask) // it was sent over a connection that was kept to the instance that is gone
+		}
+		if got.Status != "ALLOWED" {
+			f.t.Errorf("request %d by the balancer: %d %s", n, got.HTTP, got.Raw)
 		}
 	}
 }

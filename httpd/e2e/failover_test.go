@@ -23,8 +23,6 @@ import (
 	"bailiff/fuzz/kit/pgtest"
 	"bailiff/fuzz/kit/seed"
 	"bailiff/fuzz/kit/wire"
-	api "bailiff/httpd/client"
-	"bailiff/httpd/client/verify"
 )
 
 // failoverLease is the lease of instances in tests.
@@ -525,46 +523,6 @@ func (f *failover) passesMeanwhile() {
 	}
 	if got := waiting.ask("/v1/authorize", key.APIKey, tool("bash", `"command":"ls"`)); got.HTTP != 401 {
 		f.t.Errorf("a key that was revoked, at the instance that waits: %d %s", got.HTTP, got.Raw)
-	}
-}
-
-// signsWhereItCame: an instance that passes a request on signs its attestation, and the one that decides does so for its own clients alone,
-// as the stages say that each of them tells.
-func (f *failover) signsWhereItCame(waiting, deciding *running) {
-	f.t.Helper()
-	fresh := func() string { return fmt.Sprintf("%064x", f.serial.Add(1)) } // f tells decisions apart by it
-	for at, signs := range map[*running]bool{waiting: false, deciding: true} {
-		body := strings.ReplaceAll(tool("bash", `"command":"ls","task_id":"signed"`), strings.Repeat("ab", 32), fresh())
-		request, err := http.NewRequest(http.MethodPost, at.base+"/v1/authorize", strings.NewReader(body))
-		if err != nil {
-			f.t.Fatal(err)
-		}
-		request.Header.Set("Authorization", "Bearer "+f.key)
-		request.Header.Set("Server-Timing", "on")
-		response, err := client.Do(request)
-		if err != nil {
-			f.t.Fatal(err)
-		}
-		response.Body.Close()
-		if stages := response.Header.Get("Server-Timing"); response.StatusCode != 200 || strings.Contains(stages, "sign") != signs {
-			f.t.Errorf("signed by the instance that decides: %t expected, and %d %q found", signs, response.StatusCode, stages)
-		}
-	}
-	c, err := api.New(api.Config{URL: waiting.base, Key: f.key})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	keys, err := verify.New(c, "svc-core")
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	commit := fresh()
-	answer, err := c.Authorize(f.t.Context(), &api.Request{Framework: "custom", AgentID: "a-1", TxCommit: commit, Intent: api.Intent{Action: "bash", Command: "ls", TaskID: "signed"}})
-	if err == nil {
-		_, err = keys.Verify(f.t.Context(), answer.Attestation, verify.Expected{TxCommit: commit, PolicyHash: []string{answer.PolicyHash}}, time.Now())
-	}
-	if err != nil {
-		f.t.Errorf("an attestation of an instance that passes requests on: %v", err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"bailiff/runtime/atomicfile"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/retention"
 )
 
@@ -185,4 +186,69 @@ func ReadCheckpoint(path string, verifier *attest.CheckpointVerifier) (attest.Ch
 		return attest.Checkpoint{}, err
 	}
 	return verifier.Open(text)
+}
+
+// slotOpened holds the log of a slot that has come against the checkpoint that this instance keeps of it, if it had the slot before. Where
+// records are missing the instance ends, as one with a log of its own does.
+func (r *service) slotOpened(slot int, l *commit.Ledger) error {
+	if r.proof.none {
+		return nil
+	}
+	if _, err := retention.VerifyBeginning(l.Beginning(), r.signer.CheckpointVerifier()); err != nil {
+		return err
+	}
+	head, err := l.Head(context.Background())
+	if err != nil {
+		return err
+	}
+	err = r.compare(r.settings.SlotCheckpointPath(slot), head)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		err = fmt.Errorf("slot %d: %w", slot, err)
+		r.fails(err)
+	}
+	return err
+}
+
+// fails has the service end.
+func (r *service) fails(err error) {
+	select {
+	case r.failed <- err:
+	default: // it ends already
+	}
+}
+
+// keepSlotCheckpoints signs how far the logs have come of the slots that are here.
+func (r *service) keepSlotCheckpoints(ctx context.Context) error {
+	heads := map[int]ledger.Head{}
+	err := r.many.Here(func(slot int, l *commit.Ledger) error {
+		if err := l.Flush(ctx); err != nil {
+			return nil //nolint:nilerr // it is being lost, which is said elsewhere
+		}
+		if head, err := l.Head(ctx); err == nil && head.LSN > 0 {
+			heads[slot] = head
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	now := r.clock()
+	for slot, head := range heads {
+		if r.signedSlots[slot] == head {
+			continue
+		}
+		signed, err := r.signer.SignCheckpoint(attest.Checkpoint{Stream: head.Stream, LSN: head.LSN, Hash: head.Hash, At: now})
+		if err == nil {
+			err = atomicfile.ReplacePrivate(r.settings.SlotCheckpointPath(slot), signed)
+		}
+		if err != nil {
+			return fmt.Errorf("slot %d: %w", slot, err)
+		}
+		r.signedSlots[slot] = head
+	}
+	r.checkpointed.Store(now.UnixNano())
+	return r.recordSigner()
 }

@@ -99,3 +99,18 @@ func wait(ctx context.Context, ended <-chan error) (fault error, inTime bool) {
 		return nil, false
 	}
 }
+
+// drainPatience is how long an instance that ends keeps its slots for requests that are under way. Those that come meanwhile, by other
+// instances, wait.
+const drainPatience = 2 * time.Second
+
+// drain ends what clients ask for. The slots are handed over when that is done, or takes long: requests go on at the instances that have
+// them next.
+func (r *service) drain(ctx context.Context) error {
+	if r.many == nil {
+		return shutDown(ctx, r.clients)
+	}
+	late := time.AfterFunc(drainPatience, r.endStore)
+	defer late.Stop()
+	return shutDown(ctx, r.clients)
+}

@@ -218,3 +218,18 @@ func listenPrivate(path string) (net.Listener, error) {
 	defer syscall.Umask(syscall.Umask(0o177))
 	return net.Listen("unix", path)
 }
+
+// pagesAt returns the name of the instance that has the pages whose sessions are in memory, "" where this one has.
+func (r *service) pagesAt() string {
+	if r.many == nil {
+		return ""
+	}
+	if stay, here := r.many.Enter(0); here {
+		stay.Leave()
+		return ""
+	}
+	if at := r.instanceOf(0); at.Name != "" {
+		return at.Name
+	}
+	return "that has slot 0, which none has at the moment"
+}

@@ -11,6 +11,7 @@ import (
 	"bailiff/runtime/budget"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/metrics"
 )
 
@@ -83,4 +84,13 @@ func (r *service) countBodies() error {
 func (r *service) countBudget(as metrics.Budget, b *budget.Budget) error {
 	b.Exceeded = func() { r.metrics.Beyond(as) }
 	return r.metrics.Use(as, float64(b.Most), func() float64 { return float64(b.Held()) })
+}
+
+// dropped returns how many records retention has dropped of the logs that are here.
+func (r *service) dropped() (n uint64) {
+	if r.many == nil {
+		return r.ledger.Beginning().After.LSN
+	}
+	_ = r.many.Here(func(_ int, l *commit.Ledger) error { n += l.Beginning().After.LSN; return nil }) // there is no error
+	return n
 }

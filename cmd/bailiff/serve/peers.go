@@ -16,11 +16,14 @@ import (
 	"bailiff/cmd/bailiff/cli"
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/httpd"
+	"bailiff/httpd/peers"
 	"bailiff/httpd/strict"
 	"bailiff/runtime/system"
 )
 
 const (
+	// standbyPatience is how much longer than a lease a request waits for an instance that decides.
+	standbyPatience = 2 * time.Second
 	// peerDialTime bounds connecting to another instance: clients wait meanwhile.
 	peerDialTime = time.Second
 	// askPeerEvery is how often an instance that passes requests on asks the other one whether it is ready.
@@ -121,7 +124,7 @@ func onMachine(_, address string, _ syscall.RawConn) error {
 }
 
 // dialPeer connects to another instance.
-func (r *service) dialPeer(ctx context.Context, to httpd.Instance) (net.Conn, error) {
+func (r *service) dialPeer(ctx context.Context, to peers.Instance) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, peerDialTime)
 	defer cancel()
 	shown := r.certificates.peer.Load()
@@ -173,8 +176,19 @@ func (r *service) askOnce(ctx context.Context) httpd.Check {
 		check.Reason = "the instance that decides takes no requests from others"
 		return check
 	}
-	status, err := r.askPath(ctx, to, "/readyz")
-	check.Ready = err == nil && status == http.StatusOK
+	ctx, cancel := context.WithTimeout(ctx, 2*askPeerEvery)
+	defer cancel()
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return r.dialPeer(ctx, to) }}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://bailiff/readyz", nil)
+	if err == nil {
+		request.Header.Set(peers.From, "127.0.0.1:1")
+		var response *http.Response
+		if response, err = transport.RoundTrip(request); err == nil {
+			_, err = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10))
+			err = errors.Join(err, response.Body.Close())
+			check.Ready = err == nil && response.StatusCode == http.StatusOK
+		}
+	}
 	var untrusted *tls.CertificateVerificationError
 	var unknown x509.UnknownAuthorityError
 	switch {
@@ -191,20 +205,43 @@ func (r *service) askOnce(ctx context.Context) httpd.Check {
 	return check
 }
 
-// askPath asks another instance for a document, and returns the status of the answer.
-func (r *service) askPath(ctx context.Context, to httpd.Instance, path string) (status int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*askPeerEvery)
-	defer cancel()
-	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return r.dialPeer(ctx, to) }}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://bailiff"+path, nil)
-	if err != nil {
-		return 0, err
+// instanceOf is the instance that has a slot that is not here.
+func (r *service) instanceOf(slot int) peers.Instance {
+	owner := r.store.OwnerOf(slot)
+	if owner == nil {
+		return peers.Instance{}
 	}
-	request.Header.Set(httpd.PassedFrom, "127.0.0.1:1")
-	response, err := transport.RoundTrip(request)
-	if err != nil {
-		return 0, err
+	return peers.Instance{Name: owner.Name, Peer: owner.Peer, Gone: owner.Gone()}
+}
+
+// watchPeers asks the instances that have slots, again and again, whether they can be reached.
+func (r *service) watchPeers(ctx context.Context) error {
+	known, reached := map[string]bool{}, 0
+	for slot := range r.many.Slots() {
+		to := r.instanceOf(slot)
+		if to.Gone == nil || to.Peer == "" || known[to.Name+" "+to.Peer] {
+			continue
+		}
+		known[to.Name+" "+to.Peer] = true
+		asking, cancel := context.WithTimeout(ctx, 2*askPeerEvery)
+		if r.peers.passing.Reach(asking, to) == nil {
+			reached++
+		}
+		cancel()
 	}
-	_, err = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10))
-	return response.StatusCode, errors.Join(err, response.Body.Close())
+	if len(known) < 2 || reached > 0 {
+		r.peers.alone.Store(0)
+		return nil
+	}
+	r.peers.alone.Add(1)
+	return nil
+}
+
+// checkPeers finds that this instance can reach no other one, of which there are at least two: they can reach each other.
+func (r *service) checkPeers() httpd.Check {
+	patience := 2*time.Duration(r.settings.StoreLease) + standbyPatience
+	if time.Duration(r.peers.alone.Load())*askPeerEvery > patience {
+		return httpd.Check{Name: "peers", Reason: "no other instance can be reached, so that keys of their slots are refused here"}
+	}
+	return httpd.Check{Name: "peers", Ready: true, Reason: "other instances can be reached, or there are none"}
 }

@@ -16,6 +16,7 @@ import (
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/fuzz/kit/certificate"
 	"bailiff/httpd"
+	"bailiff/httpd/peers"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/system"
 )
@@ -61,7 +62,7 @@ func TestPeers(t *testing.T) {
 		{"who expects another instance there", peerAt(t, dir, domain, "b"+domain), "b", false},
 		{"who shows no certificate", bare, "a", false},
 	} {
-		status, body, err := askPeerFor(row.from, httpd.Instance{Name: row.to, Peer: plain.Addr().String()})
+		status, body, err := askPeerFor(row.from, peers.Instance{Name: row.to, Peer: plain.Addr().String()})
 		if (err == nil) != row.good {
 			t.Errorf("%s: %v", row.what, err)
 		}
@@ -74,7 +75,7 @@ func TestPeers(t *testing.T) {
 // TestPeersWithoutTLS: without certificates no API key leaves the machine, whatever address the database has.
 func TestPeersWithoutTLS(t *testing.T) {
 	alone := &service{calls: system.Real(time.Now)}
-	if _, err := alone.dialPeer(context.Background(), httpd.Instance{Name: "a", Peer: "192.0.2.1:1"}); err == nil || !strings.Contains(err.Error(), "API keys would travel without TLS") {
+	if _, err := alone.dialPeer(context.Background(), peers.Instance{Name: "a", Peer: "192.0.2.1:1"}); err == nil || !strings.Contains(err.Error(), "API keys would travel without TLS") {
 		t.Errorf("another machine: %v", err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -82,7 +83,7 @@ func TestPeersWithoutTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	conn, err := alone.dialPeer(context.Background(), httpd.Instance{Name: "a", Peer: listener.Addr().String()})
+	conn, err := alone.dialPeer(context.Background(), peers.Instance{Name: "a", Peer: listener.Addr().String()})
 	if err != nil {
 		t.Fatalf("this machine: %v", err)
 	}
@@ -99,13 +100,13 @@ func peerAt(t *testing.T, dir, domain, name string) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &service{calls: system.Real(time.Now), peers: peers{domain: domain}}
+	r := &service{calls: system.Real(time.Now), peers: peering{domain: domain}}
 	r.certificates.peer.Store(config)
 	return r
 }
 
 // askPeerFor has an instance ask another one.
-func askPeerFor(from *service, to httpd.Instance) (status int, body string, err error) {
+func askPeerFor(from *service, to peers.Instance) (status int, body string, err error) {
 	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return from.dialPeer(ctx, to) }}
 	response, err := (&http.Client{Transport: transport}).Get("http://bailiff/v1/warranty")
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/httpd"
+	"bailiff/httpd/peers"
 	"bailiff/httpd/strict"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/budget"
@@ -22,12 +23,12 @@ import (
 	"bailiff/runtime/webhook"
 )
 
-// peers are the other instances of the store, as this one knows them.
-type peers struct {
+// A peering is the other instances of the store, as this one knows them.
+type peering struct {
 	listener net.Listener   // where they pass requests on to this one; nil where they do not
 	address  string         // of the listener, as they reach it
 	domain   string         // that their certificates name them in
-	passing  *httpd.Passing // requests to them; nil where none are passed on
+	passing  *peers.Passing // requests to them; nil where none are passed on
 	// connections is how many of this instance another one has at most.
 	connections int
 	ready       atomic.Pointer[httpd.Check]
@@ -48,7 +49,7 @@ type service struct {
 	guard        *clock.Guarded // of clock
 	watch        clockWatch
 	store        *pgledger.Store // nil: the record is in the data folder
-	peers        peers
+	peers        peering
 	bodies       *budget.Budget
 	standby      *httpd.Standby   // answers clients while another instance decides; nil where the record is in the data folder
 	passed       *httpd.Standby   // the same of other instances; nil where they pass nothing on

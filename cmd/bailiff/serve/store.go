@@ -14,14 +14,14 @@ import (
 
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/httpd"
+	"bailiff/httpd/peers"
 	"bailiff/runtime/attest"
+	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	pgledger "bailiff/runtime/ledger/postgres"
 	"bailiff/runtime/ledger/reopen"
+	"bailiff/runtime/ledger/slots"
 )
-
-// standbyPatience is how much longer than a lease a request waits for an instance that decides.
-const standbyPatience = 2 * time.Second
 
 // newStore returns the database that keeps the record, nil where the data folder does. asked ends waiting for another instance.
 func (r *service) newStore(asked <-chan struct{}) (*pgledger.Store, error) {
@@ -96,17 +96,9 @@ func (r *service) standBy(hangUps chan os.Signal) error {
 	if err := r.sameSigner(); err != nil {
 		return err
 	}
-	if r.settings.EventRetention != 0 {
-		if err := r.store.Drops(); err != nil {
-			return fmt.Errorf("SVC_EVENT_RETENTION: %w", err)
-		}
-	}
-	several, err := r.several()
+	several, err := r.fitsStore()
 	if err != nil {
 		return err
-	}
-	if _, err := ReadShims(r.settings); err != nil {
-		return fmt.Errorf("SVC_TRUSTED_SHIMS: %w", err)
 	}
 	if err := r.readCertificates(); err != nil {
 		return err
@@ -151,6 +143,19 @@ func (r *service) standBy(hangUps chan os.Signal) error {
 	return nil
 }
 
+// fitsStore refuses settings that do not fit the store, and reports whether that has several slots.
+func (r *service) fitsStore() (several bool, err error) {
+	if r.settings.EventRetention != 0 {
+		if err := r.store.Drops(); err != nil {
+			return false, fmt.Errorf("SVC_EVENT_RETENTION: %w", err)
+		}
+	}
+	if _, err := ReadShims(r.settings); err != nil {
+		return false, fmt.Errorf("SVC_TRUSTED_SHIMS: %w", err)
+	}
+	return r.several()
+}
+
 // standbyConfig is how this instance answers while another one decides.
 func (r *service) standbyConfig() httpd.StandbyConfig {
 	c := httpd.StandbyConfig{Bodies: r.bodies, Checks: r.checks, Log: r.log, Clock: r.clock, Random: r.calls.Random, TrustedProxies: r.settings.TrustedProxies, Metrics: r.metrics}
@@ -159,11 +164,11 @@ func (r *service) standbyConfig() httpd.StandbyConfig {
 }
 
 // newPassing returns what passes requests on to other instances, nil where they are not.
-func (r *service) newPassing() *httpd.Passing {
+func (r *service) newPassing() *peers.Passing {
 	if r.peers.listener == nil {
 		return nil
 	}
-	p := &httpd.Passing{Owner: r.instanceOf, Dial: r.dialPeer, Patience: time.Duration(r.settings.StoreLease) + standbyPatience, Connections: r.peers.connections}
+	p := &peers.Passing{Owner: r.instanceOf, Dial: r.dialPeer, Patience: time.Duration(r.settings.StoreLease) + standbyPatience, Connections: r.peers.connections}
 	if r.certificates.peer.Load() != nil { // without them any process of the machine could answer, and have claims signed
 		p.Sign, p.Pair = r.signer.IssueText, r.signer.Pair()
 	}
@@ -249,4 +254,31 @@ func (r *service) closeStore() {
 		r.store.Close()
 		r.endStore()
 	}
+}
+
+// fitsSlots refuses settings with which an instance can't share a store of several slots.
+func (r *service) fitsSlots() error {
+	s := r.settings
+	if s.PeerListen == "" || s.PeerCert == "" {
+		return errors.New("SVC_STORE has several slots, and instances ask each other about their keys; set SVC_PEER_LISTEN, SVC_PEER_CERT, SVC_PEER_KEY and SVC_PEER_CA")
+	}
+	return nil
+}
+
+// openSlots opens the ledger over the slots of the store that are this instance's share, as they come.
+func (r *service) openSlots(errorf func(format string, arguments ...any)) error {
+	many, err := r.store.Share(slots.Options{
+		Commit: commit.Options{Random: r.calls.Random, Logger: errorf, Observer: r.metrics, Clock: r.calls.Clock, Go: r.calls.Go},
+		Remote: r.peers.passing.Ask, Log: r.log, Timers: r.calls.Timers, Go: r.calls.Go, Opened: r.slotOpened,
+		// The decider is there before the first slot comes.
+		Bound:    func(_ int, bound ledger.BoundDefault) { r.decider.DefaultBound(bound) },
+		Refused:  func(err error) error { return r.decider.DefaultRefused(err) },
+		Replaced: r.fails,
+	})
+	if err != nil {
+		return err
+	}
+	r.sharing.Store(true)
+	r.ledger, r.confirm, r.many = many, many, many
+	return nil
 }

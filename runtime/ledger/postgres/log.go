@@ -84,51 +84,36 @@ func takeSlot(db database, slot int, me instance, f *life, stop <-chan struct{})
 // before does not take it after another one: what it has in memory beside the log would be old.
 func (l *log) wait(after []string, stop <-chan struct{}) (err error) {
 	defer func() {
+		if err != nil {
+			l.db.release(l.me) //nolint:errcheck // it owns nothing
+		}
 		if !errors.Is(err, ErrStopped) { // requests that are under way at the owner end by themselves
 			l.waitsFor(instance{})
 		}
 	}()
-	if l.shares != nil { // one that can't decide is not counted among those that share the slots
-		if err := l.compare(l.db); err != nil {
-			return err
-		}
-	}
-	heard, err := l.beat(l.db, l.slot, l.me)
+	heard, err := l.arrive()
 	if err != nil {
-		l.db.release(l.me) //nolint:errcheck // it owns nothing
 		return err
 	}
 	blind := 0 // beats, until the lease of an owner counts
 	var free time.Time
 	for waits := false; ; {
 		if err == nil && after != nil && !slices.Contains(after, heard.held) {
-			l.db.release(l.me) //nolint:errcheck // it owns nothing
 			return notMine(heard, l.me)
 		}
 		if err == nil {
 			l.saw(heard.end)
-			lease := l.lease
-			if blind > 0 {
-				lease = never
-			}
 			if l.shares != nil && ended(stop) { // it has had its share, and hands it over
-				l.db.release(l.me) //nolint:errcheck // it owns nothing
 				return ErrStopped
 			}
-			if heard.owner.id != "" {
-				free = time.Time{}
-			} else if free.IsZero() {
-				free = heard.at
-			}
-			if another := heard.owner.id == "" && heard.at.Sub(free) < l.lease && l.shares.waits(); !another {
-				if err = l.claim(heard, lease, after); err == nil && l.term > 0 {
+			if free = freeSince(free, heard); !l.leaves(free, heard) {
+				if err = l.claim(heard, blind > 0, after); err == nil && l.term > 0 {
 					return nil
 				}
 			}
 		}
 		switch {
 		case err != nil && l.shares != nil && errors.Is(err, errClock):
-			l.db.release(l.me) //nolint:errcheck // it owns nothing
 			return err
 		case err != nil:
 			blind = beatsPerLease
@@ -142,23 +127,53 @@ func (l *log) wait(after []string, stop <-chan struct{}) (err error) {
 			waits = true
 			l.waits(heard.owner.name)
 		}
-		between := l.lease / beatsPerLease
-		if err == nil && heard.owner.id == "" {
-			l.shares.free()
-		}
-		if err == nil && (heard.owner.id == "" || heard.owner.name == l.me.name && l.shares.mayTake()) {
-			between = min(between, againPause) // it is free, or the term was moved since it was heard
-		}
-		pause := l.calls.timers.Alarm(between)
+		pause := l.calls.timers.Alarm(l.until(heard, err))
 		select {
 		case <-stop:
 			pause.Stop()
-			l.db.release(l.me) //nolint:errcheck // it owns nothing
 			return ErrStopped
 		case <-pause.C:
 		}
 		heard, err = l.beat(l.db, l.slot, l.me)
 	}
+}
+
+// arrive says for the first time that the instance lives. Of several slots, one that can't decide is not counted among those that share them.
+func (l *log) arrive() (pulse, error) {
+	if l.shares != nil {
+		if err := l.compare(l.db); err != nil {
+			return pulse{}, err
+		}
+	}
+	return l.beat(l.db, l.slot, l.me)
+}
+
+// freeSince returns since when a slot has no owner, zero where it has one.
+func freeSince(before time.Time, heard pulse) time.Time {
+	switch {
+	case heard.owner.id != "":
+		return time.Time{}
+	case before.IsZero():
+		return heard.at
+	}
+	return before
+}
+
+// leaves reports whether a slot is left to another instance, which has few: for a lease, after which it may be that it does not take it.
+func (l *log) leaves(free time.Time, heard pulse) bool {
+	return !free.IsZero() && heard.at.Sub(free) < l.lease && l.shares.waits()
+}
+
+// until returns how long to wait until the database is asked again.
+func (l *log) until(heard pulse, err error) time.Duration {
+	between := l.lease / beatsPerLease
+	if err == nil && heard.owner.id == "" {
+		l.shares.free()
+	}
+	if err == nil && (heard.owner.id == "" || heard.owner.name == l.me.name && l.shares.mayTake()) {
+		return min(between, againPause) // it is free, or the term was moved since it was heard
+	}
+	return between
 }
 
 // ended reports whether a channel is closed.
@@ -173,7 +188,11 @@ func ended(stop <-chan struct{}) bool {
 
 // claim claims the slot where the instance owns less than its share. Where it does not, and an earlier claim whose answer was lost has made
 // it the owner, it gives the slot up.
-func (l *log) claim(heard pulse, lease time.Duration, after []string) (err error) {
+func (l *log) claim(heard pulse, blind bool, after []string) (err error) {
+	lease := l.lease
+	if blind {
+		lease = never
+	}
 	if !l.shares.take() {
 		if heard.owner.id == l.me.id {
 			return l.db.release(l.me)
