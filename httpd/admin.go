@@ -26,10 +26,10 @@ import (
 type Admin struct {
 	admin     *decision.Admin
 	http      *fasthttp.Server
-	confirm   commit.Confirmer     // see Config.Confirm
-	console   *OperatorConsole     // nil: the service has none
-	approvals *approvals.Approvals // nil: the service has none
-	pagesAt   func() string        // with approvals
+	confirm   commit.Confirmer                    // see Config.Confirm
+	console   *OperatorConsole                    // nil: the service has none
+	approvals *approvals.Approvals                // nil: the service has none
+	pagesAt   func() (instance string, here bool) // with approvals
 }
 
 // adminError is the body of a refusal.
@@ -129,7 +129,7 @@ var adminRoutes = []struct {
 	}},
 	{"GET", "/approvers", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
 		if !s.noApprovals(ctx) {
-			reply(ctx, fasthttp.StatusOK)(s.approvals.Approvers(ctx))
+			reply(ctx, fasthttp.StatusOK)(s.approvers(ctx))
 		}
 	}},
 	{"POST", "/approvers", "", (*Admin).stateApprover},
@@ -186,10 +186,10 @@ func (s *Admin) rotate(ctx *fasthttp.RequestCtx, _ string) {
 	reply(ctx, fasthttp.StatusOK)(s.admin.Rotate(ctx, request))
 }
 
-// GiveApprovals has the admin socket take statements about approvers. elsewhere returns the name of the instance that has the approvers'
-// pages, "" where this one has. It is called before Serve.
-func (s *Admin) GiveApprovals(a *approvals.Approvals, elsewhere func() string) {
-	s.approvals, s.pagesAt = a, elsewhere
+// GiveApprovals has the admin socket take statements about approvers. at returns the name of the instance that has the approvers'
+// pages, "" where none is known, or that this one has. It is called before Serve.
+func (s *Admin) GiveApprovals(a *approvals.Approvals, at func() (instance string, here bool)) {
+	s.approvals, s.pagesAt = a, at
 }
 
 func (s *Admin) noApprovals(ctx *fasthttp.RequestCtx) bool {
@@ -199,13 +199,27 @@ func (s *Admin) noApprovals(ctx *fasthttp.RequestCtx) bool {
 	return s.approvals == nil
 }
 
+// approvers lists the approvers, and says where their enrolments are.
+func (s *Admin) approvers(ctx context.Context) (*approvals.List, error) {
+	list, err := s.approvals.Approvers(ctx)
+	if at, here := s.pagesAt(); err == nil && !here {
+		list.PagesAt = at
+	}
+	return list, err
+}
+
 // notHere refuses what needs the enrolments, which are in the memory of the instance that has the approvers' pages.
 func (s *Admin) notHere(ctx *fasthttp.RequestCtx) bool {
-	at := s.pagesAt()
-	if at != "" {
+	at, here := s.pagesAt()
+	switch {
+	case here:
+		return false
+	case at == "":
+		replyError(ctx, fasthttp.StatusServiceUnavailable, "no instance has the approvers' pages at the moment; try again")
+	default:
 		replyError(ctx, fasthttp.StatusConflict, "the approvers' pages are at the instance "+at+"; run this on its machine")
 	}
-	return at != ""
+	return true
 }
 
 func (s *Admin) stateApprover(ctx *fasthttp.RequestCtx, _ string) {

@@ -136,7 +136,8 @@ type List struct {
 	Serial      uint64       `json:"serial"`      // of the latest statement; the next one has a higher serial
 	Needed      int          `json:"approvalsRequired"`
 	Devices     []Device     `json:"devices"`
-	Enrolments  []PendingKey `json:"enrolments"` // passkeys that wait to be confirmed
+	Enrolments  []PendingKey `json:"enrolments"`        // passkeys that wait to be confirmed
+	PagesAt     string       `json:"pagesAt,omitempty"` // the instance that has the approvers' pages and enrolments, where another one does
 }
 
 // Device is a passkey that may decide.

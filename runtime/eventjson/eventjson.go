@@ -18,7 +18,7 @@ import (
 // Event is an event. What an event does not have is left out.
 type Event struct {
 	LSN       uint64    `json:"lsn"`            // place in the log; the cursor
-	Slot      int       `json:"slot,omitempty"` // whose log that is, of events of several slots
+	Slot      *int      `json:"slot,omitempty"` // whose log that is, of events of several slots
 	Event     string    `json:"event"`          // decision, hold.resolved, policy.deployed…
 	KeyID     string    `json:"keyId"`          // the API key
 	Timestamp time.Time `json:"timestamp"`      // UTC

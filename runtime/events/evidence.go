@@ -30,6 +30,7 @@ func (a *Reader) Evidence(ctx context.Context, id, keyID string) (*evidence.Bund
 	if err != nil {
 		return nil, err
 	}
+	event.Slot = nil // it is no part of the record
 	path, err := a.Ledger.LogOf(event.Key).Path(ctx, event.LSN, evidence.PathBytes)
 	if err != nil {
 		return nil, err

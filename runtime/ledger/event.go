@@ -156,8 +156,8 @@ type LoggedEvent struct {
 
 	// Of a copy of a service-wide record in another slot's log: the LSN of the record in the first slot's. 0 of all else.
 	Origin uint64
-	// Slot is whose log it is in, of events of several slots.
-	Slot int
+	// Slot is whose log it is in, of events of several slots; nil otherwise.
+	Slot *int
 }
 
 // A CounterValue is a counter and how far it has come.

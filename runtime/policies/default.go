@@ -71,7 +71,10 @@ func notBound(err error) error {
 // DefaultRefused says why a ledger that came later has refused the default policy in force.
 func (a *Policies) DefaultRefused(err error) error {
 	policy := a.DefaultPolicy()
+	var serial *ledger.SerialError
 	switch {
+	case errors.As(err, &serial):
+		return fmt.Errorf("the serial of the default policy is %d, and %d was in force there; load the newer policy, and send SIGHUP", serial.Serial, serial.Latest)
 	case policy == nil || !errors.Is(err, ledger.ErrNotFound):
 		return notBound(err)
 	case policy.Earlier:

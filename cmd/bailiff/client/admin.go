@@ -176,7 +176,7 @@ func openSlots(s *cmdsettings.Settings, calls system.Calls) (ledger.Ledger, erro
 	case strings.HasSuffix(owner, commandName):
 		err = cli.Fail("another command has the record; try again")
 	case owner != "":
-		err = cli.Fail("the instance %s decides; run this on its machine, or on that of another instance, with the SVC_DATA_DIR of its service", owner)
+		err = cli.Fail("instances run, such as %s; run this on the machine of one of them, with the SVC_DATA_DIR of its service", owner)
 	case err != nil && l != nil:
 		return nil, errors.Join(err, o.Close())
 	case err == nil:

@@ -312,6 +312,9 @@ func (c *approversConfirmCommand) passkey(list *approvals.List) (id, publicKey s
 	}
 	switch len(found) {
 	case 0:
+		if list.PagesAt != "" {
+			return "", "", cli.Fail("no passkey of %s waits to be confirmed here: the approvers' pages are at the instance %s; run this on its machine", c.Name, list.PagesAt)
+		}
 		return "", "", cli.Fail("no passkey of %s waits to be confirmed; begin with: bailiff approvers add %s", c.Name, c.Name)
 	case 1:
 		return found[0].Credential, found[0].PublicKey, nil

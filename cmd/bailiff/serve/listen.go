@@ -219,17 +219,14 @@ func listenPrivate(path string) (net.Listener, error) {
 	return net.Listen("unix", path)
 }
 
-// pagesAt returns the name of the instance that has the pages whose sessions are in memory, "" where this one has.
-func (r *service) pagesAt() string {
+// pagesAt returns the name of the instance that has the pages whose sessions are in memory, "" where none is known, or that this one has.
+func (r *service) pagesAt() (instance string, here bool) {
 	if r.many == nil {
-		return ""
+		return "", true
 	}
 	if stay, here := r.many.Enter(0); here {
 		stay.Leave()
-		return ""
+		return "", true
 	}
-	if at := r.instanceOf(0); at.Name != "" {
-		return at.Name
-	}
-	return "that has slot 0, which none has at the moment"
+	return r.instanceOf(0).Name, false
 }

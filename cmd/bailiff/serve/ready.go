@@ -173,14 +173,6 @@ func freeBytes(dir string) (uint64, error) {
 // reason to send requests to another one: none of them has it.
 func (r *service) checkSlots() httpd.Check {
 	check := httpd.Check{Name: "ledger"}
-	if err := r.many.GivenUp(); err != nil {
-		check.Reason = "this instance has given up its slots; the log says why"
-		return check
-	}
-	if silent := r.store.Silent(); silent > 2*time.Duration(r.settings.StoreLease) {
-		check.Reason = "the database does not answer"
-		return check
-	}
 	here, lost := 0, 0
 	for slot := range r.many.Slots() {
 		if stay, ok := r.many.Enter(slot); ok {
@@ -192,6 +184,14 @@ func (r *service) checkSlots() httpd.Check {
 	}
 	r.lost.Store(int64(lost))
 	r.found = r.found || lost == 0
+	if refusing := r.many.Refusing(); refusing > 0 {
+		check.Ready, check.Reason = r.found, fmt.Sprintf("%d of %d slots refuse the default policy, and are left to other instances; the log says why", refusing, r.many.Slots())
+		return check
+	}
+	if silent := r.store.Silent(); silent > 2*time.Duration(r.settings.StoreLease) {
+		check.Reason = "the database does not answer"
+		return check
+	}
 	check.Ready, check.Reason = r.found, fmt.Sprintf("%d of %d slots are here, and the others at instances that are known", here, r.many.Slots())
 	if lost > 0 {
 		check.Reason = fmt.Sprintf("no instance is known that has %d of %d slots", lost, r.many.Slots())

@@ -28,7 +28,7 @@ type Commands struct {
 type initCommand struct {
 	Role string `help:"Give this role of the database what a service needs, and no more: it adds to the record and can't change it." placeholder:"ROLE"`
 
-	Slots int `help:"Divide the API keys of a new store into so many slots, up to 1024, so that several instances decide at the same time. 16 are good for eight instances. It can't be changed." placeholder:"N"`
+	Slots *int `help:"Divide the API keys of a new store into so many slots, up to 1024, so that several instances decide at the same time. 16 are good for eight instances. It can't be changed." placeholder:"N"`
 
 	Retention *bool `negatable:"" help:"Let the role drop old records, too, as SVC_EVENT_RETENTION does; --no-retention takes that back."`
 }
@@ -44,8 +44,14 @@ func (c *initCommand) Run(std cli.Streams) error {
 	if c.Retention != nil && c.Role == "" {
 		return cli.Usage("--retention says what --role may do; name the role")
 	}
+	slots := 0 // as they are; of a new store one
+	if c.Slots != nil {
+		if slots = *c.Slots; slots < 1 || slots > pgledger.MaxSlots {
+			return cli.Usage("--slots %d: a store has 1 to %d slots", slots, pgledger.MaxSlots)
+		}
+	}
 	return with(func(s *cmdsettings.Settings, store *pgledger.Store) error {
-		fresh, err := store.Init(pgledger.Setup{Role: c.Role, Drops: c.Retention, Slots: c.Slots})
+		fresh, err := store.Init(pgledger.Setup{Role: c.Role, Drops: c.Retention, Slots: slots})
 		if err != nil {
 			return cli.Fail("%v", err)
 		}

@@ -23,7 +23,11 @@ AND NOT EXISTS (SELECT FROM bailiff.instances WHERE reads < $1 AND seen > clock_
 
 // Raise raises the level of the store. An instance writes records of it when it opens the record the next time.
 func (s *Store) Raise(to int) error {
-	if err := s.check(1); err != nil {
+	slots, err := s.Count()
+	if err == nil {
+		err = s.check(slots)
+	}
+	if err != nil {
 		return err
 	}
 	if to > state.Latest() {

@@ -20,6 +20,8 @@ const (
 	beatsPerLease = 6
 	// againPause is the pause between two questions after an append without an answer.
 	againPause = 20 * time.Millisecond
+	// orphanLeases is for how many leases a slot has no owner until one takes it that has its share.
+	orphanLeases = 3
 	// never is a lease that does not end: only a free slot, or one of the same name, is taken.
 	never = 1000 * time.Hour
 )
@@ -37,6 +39,7 @@ type log struct {
 	at   group // the end of the log, without its data
 
 	leaving atomic.Bool
+	extra   bool          // the slot is beyond the instance's share
 	ended   chan struct{} // closed by Close
 	done    chan struct{} // closed when keep has returned
 
@@ -70,7 +73,7 @@ func takeSlot(db database, slot int, me instance, f *life, stop <-chan struct{})
 	}
 	if err != nil {
 		db.release(me) //nolint:errcheck // its lease ends
-		f.shares.give(false)
+		f.shares.give(false, l.extra)
 		return nil, err
 	}
 	l.at = at
@@ -107,7 +110,8 @@ func (l *log) wait(after []string, stop <-chan struct{}) (err error) {
 				return ErrStopped
 			}
 			if free = freeSince(free, heard); !l.leaves(free, heard) {
-				if err = l.claim(heard, blind > 0, after); err == nil && l.term > 0 {
+				orphan := !free.IsZero() && heard.at.Sub(free) >= orphanLeases*l.lease
+				if err = l.claim(heard, blind > 0, orphan, after); err == nil && l.term > 0 {
 					return nil
 				}
 			}
@@ -188,19 +192,20 @@ func ended(stop <-chan struct{}) bool {
 
 // claim claims the slot where the instance owns less than its share. Where it does not, and an earlier claim whose answer was lost has made
 // it the owner, it gives the slot up.
-func (l *log) claim(heard pulse, blind bool, after []string) (err error) {
+func (l *log) claim(heard pulse, blind, orphan bool, after []string) (err error) {
 	lease := l.lease
 	if blind {
 		lease = never
 	}
-	if !l.shares.take() {
+	taken, extra := l.shares.take(orphan)
+	if l.extra = extra; !taken {
 		if heard.owner.id == l.me.id {
 			return l.db.release(l.me)
 		}
 		return nil
 	}
 	if l.term, err = l.db.claim(l.slot, l.me, lease, after, heard.term); l.term == 0 || err != nil {
-		l.shares.give(false)
+		l.shares.give(false, l.extra)
 	}
 	return err
 }
@@ -478,7 +483,7 @@ func (l *log) Close() error {
 	close(l.ended)
 	<-l.done
 	err := l.db.release(l.me)
-	l.shares.give(l.leaving.Load())
+	l.shares.give(l.leaving.Load(), l.extra)
 	l.db.close()
 	return err
 }

@@ -47,6 +47,7 @@ type Store struct {
 	find    *finder
 	db      *postgres // its own connections
 
+	listens atomic.Bool             // see Listen
 	several atomic.Pointer[[]*Slot] // of a store that has several; nil until slots was called
 	closing sync.Once
 }
@@ -184,14 +185,10 @@ func (s *Store) KeepPlace(name, place string) error {
 
 // ID returns the store's id, which was drawn when its tables were made.
 func (s *Store) ID() (string, error) {
-	n, err := s.Count()
-	if err == nil {
-		err = s.check(n)
-	}
-	if err != nil {
-		return "", err
-	}
 	made, err := s.db.made()
+	if err == nil && made.level == 0 {
+		err = s.check(1)
+	}
 	return made.id, err
 }
 
@@ -225,7 +222,7 @@ func (s *Store) slots() ([]*Slot, error) {
 		several[n] = slot
 	}
 	s.several.Store(&several)
-	s.find.calls.Go(func() { all.follow(shared, s.options.Name, s.options.Lease, s.options.Stop) })
+	s.find.calls.Go(func() { all.follow(shared, s.options.Name, s.options.Lease, s.options.Stop, s.hear) })
 	return several, nil
 }
 

@@ -71,6 +71,34 @@ func (s *Store) user() (string, error) {
 	return "", nil
 }
 
+// Listen implements slots.Store.
+func (s *Store) Listen(on bool) { s.listens.Store(on) }
+
+const sqlOwners = `SELECT s.slot, COALESCE(s.owner, ''), COALESCE(s.owner_name, ''), COALESCE(i.peer, '') FROM bailiff.slots s LEFT JOIN bailiff.instances i ON i.id = s.owner`
+
+// hear notes which instances own the slots that this one does not, where it listens: it does not wait for all of them.
+func (s *Store) hear() {
+	if !s.listens.Load() {
+		return
+	}
+	err := s.db.query(func(ctx context.Context, c *pgx.Conn) error {
+		rows, err := c.Query(ctx, sqlOwners)
+		if err != nil {
+			return err
+		}
+		var slot int
+		var owner instance
+		_, err = pgx.ForEachRow(rows, []any{&slot, &owner.id, &owner.name, &owner.peer}, func() error {
+			if of := s.each()[slot]; of.Standing() != Deciding {
+				of.life.waitsFor(owner)
+			}
+			return nil
+		})
+		return err
+	})
+	_ = err // it is asked again
+}
+
 // OwnerOf returns the instance that has a slot, as this one has heard that waits for it; nil where none is known.
 func (s *Store) OwnerOf(slot int) *Owner { return s.each()[slot].Owner() }
 

@@ -192,3 +192,41 @@ func TestShareDoubled(t *testing.T) {
 	}
 	second.end(t)
 }
+
+// TestShareOfNewer: slots that have seen a newer default policy are left to the instance that has it, beyond its share where need be, and
+// the others are served all the same. When the policy is there, too, the instance has its share again.
+func TestShareOfNewer(t *testing.T) {
+	url := severalSlots(t, pgtest.Shared(t).URL(), 4)
+	older, newer := &ledger.DefaultPolicy{At: 1, PolicyHash: [32]byte{1}, Serial: 1}, &ledger.DefaultPolicy{At: 2, PolicyHash: [32]byte{2}, Serial: 2}
+	alone := func(string) *sharer { return nil }
+	a := shareAs(t, url, "a", alone, older, 0)
+	wait(t, a.Whole)
+	b := shareAs(t, url, "b", alone, older, 0)
+	wait(t, func() bool { return a.store.Owned()+b.store.Owned() == 5 && b.store.Owned() >= 2 })
+	must1(a.BindDefault(t.Context(), newer))(t)
+	a.end(t)
+	wait(t, func() bool { return b.Refusing() > 0 })
+	time.Sleep(2 * time.Second)
+	if b.store.Owned() < 2 {
+		t.Errorf("an instance with the older policy has %d slots, of those that know no other", b.store.Owned())
+	}
+	c := shareAs(t, url, "c", alone, newer, 0)
+	wait(t, func() bool { return c.store.Owned()+b.store.Owned() == 5 })
+	wait(t, func() bool { return b.store.OwnerOf(refusedBy(b)) != nil }) // it passes requests on
+	must1(b.BindDefault(t.Context(), newer))(t)
+	wait(t, func() bool { return b.store.Owned() >= 2 && b.store.Owned()+c.store.Owned() == 5 && b.Refusing() == 0 })
+	b.end(t)
+	c.end(t)
+}
+
+// refusedBy returns a slot that an instance does not have.
+func refusedBy(s *sharer) int {
+	for n := range s.Slots() {
+		stay, ok := s.Enter(n)
+		if !ok {
+			return n
+		}
+		stay.Leave()
+	}
+	return 0
+}

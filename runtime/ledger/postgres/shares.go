@@ -9,11 +9,14 @@ import (
 // to do, and that no more slots move than have to when one comes or goes.
 type shares struct {
 	mu    sync.Mutex
-	slots int // of the store
-	live  int // instances that were heard, this one included; 0 until that is known, and nothing is claimed
-	least int // slots of the one that has the fewest
-	rest  int // looks until one is handed over again to an instance that has few
+	slots int  // of the store
+	live  int  // instances that were heard, this one included; 0 until that is known, and nothing is claimed
+	least int  // slots of the one that has the fewest
+	rest  int  // looks until one is offered again to others, who may not take it
+	long  int  // how long the next rest is
+	asked bool // one was asked for that is offered, and none was chosen yet
 	owned int
+	extra int // of those, slots that the instance has beyond its share, since no other one takes them
 	going int // slots that are being handed over
 
 	leave chan struct{} // has a value while a slot is to be handed over, and none was chosen
@@ -32,8 +35,12 @@ func (s *shares) most() int {
 	return (s.slots + s.live - 1) / s.live
 }
 
-// restLooks is how many looks at the others there are between two slots that are handed over to one that has few: it may not take them.
-const restLooks = 10 * beatsPerLease
+const (
+	// restLooks is how many looks at the others there are at least between two slots that are offered to them, beside those above the share.
+	restLooks = beatsPerLease
+	// mostRest is how many there are at most: a slot that no other instance takes is without an owner for a lease.
+	mostRest = 1024 * restLooks
+)
 
 // few reports whether an instance has fewer slots than each can have, and this one more than that, or as many.
 func (s *shares) few() bool {
@@ -57,7 +64,7 @@ func (s *shares) mayTake() bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.owned < s.most()
+	return s.owned-s.extra < s.most()
 }
 
 // free says that a slot has no owner, so that an instance may have ended.
@@ -71,28 +78,36 @@ func (s *shares) free() {
 	}
 }
 
-// take counts a slot, and reports false where that would be more than the share. give takes it back.
-func (s *shares) take() bool {
+// take counts a slot, and reports false where that would be more than the share; an orphan is taken all the same, as an extra one. give takes it
+// back.
+func (s *shares) take(orphan bool) (taken, extra bool) {
 	if s == nil {
-		return true
+		return true, false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.owned >= s.most() {
-		return false
+	if extra = s.owned-s.extra >= s.most(); extra && (!orphan || s.live == 0) {
+		return false, false
 	}
-	s.owned++
-	return true
+	if s.owned++; extra { // it was offered in vain
+		s.extra++
+		s.rest, s.long = max(restLooks, s.long), min(2*max(restLooks, s.long), mostRest)
+	}
+	return true, extra
 }
 
-// give takes back a slot that was counted, which goes has said of that it is being handed over, or not.
-func (s *shares) give(going bool) {
+// give takes back a slot that was counted, as an extra one or not, which goes has said of that it is being handed over, or not.
+func (s *shares) give(going, extra bool) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.owned--; going {
+	s.owned--
+	if extra {
+		s.extra--
+	}
+	if going {
 		s.going--
 	}
 	s.judge()
@@ -106,23 +121,25 @@ func (s *shares) goes() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.going++
+	s.asked = false
 	s.judge()
 }
 
 // judge asks for a slot to be handed over where those that are handed over already are too few, or does not any more.
 func (s *shares) judge() {
-	giving := s.rest == 0 && s.few() && s.owned-s.going > s.slots/s.live
+	giving := s.live > 0 && s.rest == 0 && (s.few() && s.owned-s.going > s.slots/s.live || s.extra > 0 && s.owned-s.going > s.most())
 	if giving {
-		s.rest = restLooks
+		s.rest = max(restLooks, s.long)
+		s.asked = true
 	}
-	if giving || s.owned-s.going > s.most() {
+	if giving || s.owned-s.extra-s.going > s.most() {
 		select {
 		case s.leave <- struct{}{}:
 		default: // one is asked for
 		}
 		return
 	}
-	if s.rest == restLooks { // it was asked for just now
+	if s.asked { // for another reason
 		return
 	}
 	select {
@@ -131,20 +148,29 @@ func (s *shares) judge() {
 	}
 }
 
-// heard notes which instances were heard.
-func (s *shares) heard(c company) {
+// heard notes which instances were heard, at a look when it was time for one.
+func (s *shares) heard(c company) { s.saw(c, 1) }
+
+// saw is heard at a look of which so many count.
+func (s *shares) saw(c company, looks int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.live, s.least, s.rest = c.number, c.least, max(0, s.rest-1)
+	s.rest = max(0, s.rest-looks)
+	if c.least > s.least || c.number != s.live { // the one that has few has taken what it was given, or another one may
+		s.rest, s.long = 0, restLooks
+	}
+	s.live, s.least = c.number, c.least
 	s.judge()
 }
 
-// follow asks how many instances are heard, again and again until stop is closed. Where that is not answered, it stays as it was.
-func (s *shares) follow(db manifold, name string, lease time.Duration, stop <-chan struct{}) {
-	for {
+// follow asks how many instances are heard, again and again until stop is closed. Where that is not answered, it stays as it was. also is
+// called each time.
+func (s *shares) follow(db manifold, name string, lease time.Duration, stop <-chan struct{}, also func()) {
+	for looks := 1; ; {
 		if c, err := db.live(name, lease); err == nil {
-			s.heard(c)
+			s.saw(c, looks)
 		}
+		also()
 		pause := machine.timers.Alarm(lease / beatsPerLease)
 		select {
 		case <-stop:
@@ -152,7 +178,9 @@ func (s *shares) follow(db manifold, name string, lease time.Duration, stop <-ch
 			return
 		case <-s.ask:
 			pause.Stop()
+			looks = 0
 		case <-pause.C:
+			looks = 1
 		}
 	}
 }

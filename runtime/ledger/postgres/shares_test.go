@@ -7,12 +7,12 @@ import "testing"
 func TestShares(t *testing.T) {
 	s := newShares(9)
 	of := func(live int) { s.heard(company{live, 9 / live}) }
-	if s.take() || s.mayTake() {
+	if taken(s) || s.mayTake() {
 		t.Error("a slot is taken before it is known how many instances there are")
 	}
 	of(1)
 	for range 9 {
-		if !s.take() {
+		if !taken(s) {
 			t.Fatal("an instance that is alone does not take all slots")
 		}
 	}
@@ -34,7 +34,7 @@ func TestShares(t *testing.T) {
 	}
 	for range 4 {
 		of(2)
-		s.give(true)
+		s.give(true, false)
 	}
 	if n := asked(); n != 0 || s.owned != 5 {
 		t.Errorf("%d more slots are asked for, and %d are left", n, s.owned)
@@ -45,21 +45,21 @@ func TestShares(t *testing.T) {
 		t.Errorf("%d slots are asked for in vain", n)
 	}
 	of(3)
-	s.give(false) // its log has failed, before another slot was chosen
+	s.give(false, false) // its log has failed, before another slot was chosen
 	if n := asked(); n != 1 || s.going != 1 {
 		t.Errorf("%d slots are asked for, and %d go", n, s.going)
 	}
-	s.give(true)
+	s.give(true, false)
 	of(3)
 	if n := asked(); n != 0 || s.owned != 3 || s.going != 0 {
 		t.Errorf("%d slots are asked for, of %d", n, s.owned)
 	}
-	s.give(false)
-	if !s.take() || s.take() {
+	s.give(false, false)
+	if !taken(s) || taken(s) {
 		t.Error("a share is not filled up again, or overfilled")
 	}
 	var none *shares
-	if none.give(false); !none.take() || !none.mayTake() {
+	if none.give(false, false); !taken(none) || !none.mayTake() {
 		t.Error("without shares a slot is not taken")
 	}
 }
@@ -70,7 +70,7 @@ func TestSharesOfFew(t *testing.T) {
 	s := newShares(17)
 	s.heard(company{6, 2})
 	for range 3 {
-		s.take()
+		taken(s)
 	}
 	asked := func() bool {
 		select {
@@ -87,7 +87,7 @@ func TestSharesOfFew(t *testing.T) {
 		t.Error("nothing is asked for where an instance has no slot")
 	}
 	s.goes()
-	s.give(true)
+	s.give(true, false)
 	for range 2 * restLooks {
 		if s.heard(company{8, 0}); asked() {
 			t.Fatal("an instance is left with fewer slots than each can have")
@@ -96,11 +96,48 @@ func TestSharesOfFew(t *testing.T) {
 	if !s.waits() || !s.mayTake() {
 		t.Error("a free slot is not left to the instance that has few")
 	}
-	s.take() // nobody has taken it
+	taken(s) // nobody has taken it
 	if s.heard(company{8, 0}); !asked() {
 		t.Error("nothing is asked for after a rest")
 	}
 	if s.heard(company{8, 0}); asked() {
 		t.Error("a slot is asked for again at once")
+	}
+}
+
+func taken(s *shares) bool {
+	ok, _ := s.take(false)
+	return ok
+}
+
+// TestSharesOfOrphans: a slot that no other instance takes is taken beyond the share, and is kept until another one has few.
+func TestSharesOfOrphans(t *testing.T) {
+	s := newShares(4)
+	s.heard(company{2, 2})
+	if !taken(s) || !taken(s) || taken(s) {
+		t.Fatal("the share is not two of four")
+	}
+	if ok, extra := s.take(true); !ok || !extra {
+		t.Fatal("a slot is left to nobody")
+	}
+	offered := func() bool {
+		for range restLooks {
+			if s.heard(company{2, 1}); len(s.leave) > 0 {
+				<-s.leave
+				return true
+			}
+		}
+		return false
+	}
+	if !offered() {
+		t.Error("a slot beyond the share is not offered to the other instance")
+	}
+	s.goes()
+	s.give(true, true)
+	if s.heard(company{2, 2}); len(s.leave) > 0 || s.owned != 2 || s.extra != 0 || s.going != 0 {
+		t.Errorf("%d slots are left, %d of them extra", s.owned, s.extra)
+	}
+	if ok, _ := newShares(4).take(true); ok {
+		t.Error("a slot is taken before it is known how many instances there are")
 	}
 }

@@ -48,14 +48,14 @@ type Setup struct {
 	Slots int
 }
 
-// maxSlots is how many slots a store may have.
-const maxSlots = 1024
+// MaxSlots is how many slots a store may have.
+const MaxSlots = 1024
 
 // Init makes the tables that are missing. It reports whether it made any; tables of another environment, of a newer release, or with
 // another number of slots are an error.
 func (s *Store) Init(o Setup) (fresh bool, err error) {
-	if o.Slots < 0 || o.Slots > maxSlots {
-		return false, fmt.Errorf("ledger: a store has 1 to %d slots, not %d", maxSlots, o.Slots)
+	if o.Slots < 0 || o.Slots > MaxSlots {
+		return false, fmt.Errorf("ledger: a store has 1 to %d slots, not %d", MaxSlots, o.Slots)
 	}
 	before, err := s.db.made()
 	switch {
@@ -185,7 +185,7 @@ func (s *Store) Status() (status Status, err error) {
 			return err
 		}
 		status.SlotStatus = status.Slots[0]
-		rows, err := c.Query(ctx, `SELECT name, peer, reads, extract(epoch FROM clock_timestamp() - seen)::float8 FROM bailiff.instances WHERE seen > clock_timestamp() - interval '1 day' ORDER BY name, seen DESC`)
+		rows, err := c.Query(ctx, `SELECT DISTINCT ON (name) name, peer, reads, extract(epoch FROM clock_timestamp() - seen)::float8 FROM bailiff.instances WHERE seen > clock_timestamp() - interval '1 day' ORDER BY name, seen DESC`)
 		if err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ func (h *host) runMany() {
 		at := &line{database: h.db, host: h, id: fmt.Sprint(h.name, n), n: map[string]int{}}
 		db, all, stop := gather(at), newShares(worldSlots), make(chan struct{})
 		var work sync.WaitGroup
-		work.Go(func() { all.follow(db, h.name, worldLease, stop) })
+		work.Go(func() { all.follow(db, h.name, worldLease, stop, func() {}) })
 		for slot := range worldSlots {
 			one := *h
 			one.random = h.draws(at.id, slot)

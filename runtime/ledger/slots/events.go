@@ -68,7 +68,7 @@ func merge(after []uint64, limit int, pages []ledger.EventPage) (page ledger.Eve
 		taken[first]++
 		page.NextEach[first] = event.LSN
 		if event.Origin == 0 {
-			event.Slot = first
+			event.Slot = &first
 			page.Events = append(page.Events, event)
 		}
 	}

@@ -56,7 +56,8 @@ func (l *Ledger) BindDefault(ctx context.Context, d *ledger.DefaultPolicy) (boun
 	default:
 		close(l.policy.bound)
 	}
-	l.takeAgain()
+	close(l.policy.changed)
+	l.policy.changed = make(chan struct{})
 	return bound, nil
 }
 
@@ -181,6 +182,3 @@ func (f first) RotateOperator(ctx context.Context, r *ledger.Rotation) error {
 func (f first) StateApprover(ctx context.Context, s *ledger.ApproverStatement, at int64) error {
 	return f.of.spread(ctx, f.Ledger, func(c asked) error { return c.StateApprover(ctx, s, at) })
 }
-
-// GivenUp returns why this instance has given up all slots, nil where it has not.
-func (l *Ledger) GivenUp() error { return l.refusal() }

@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,11 +23,9 @@ func (l *Ledger) keep(s *slot, source Slot) {
 	}
 	said, silent := "", time.Duration(0)
 	for {
-		up, back, refused := l.given()
-		var err error
-		if refused == nil {
-			err = l.hold(s, source, up)
-		}
+		changed := l.policyChanged()
+		err := l.hold(s, source)
+		var refused *refusedError
 		select {
 		case <-l.options.Stop:
 			return
@@ -36,10 +35,8 @@ func (l *Ledger) keep(s *slot, source Slot) {
 		case errors.Is(err, ledger.ErrLocked):
 			l.options.Replaced(err)
 			return
-		case refused != nil || l.refusal() != nil:
-			select {
-			case <-back:
-			case <-l.options.Stop:
+		case errors.As(err, &refused):
+			if !l.waitsFor(s, changed, refused) {
 				return
 			}
 			continue
@@ -61,50 +58,51 @@ func (l *Ledger) keep(s *slot, source Slot) {
 }
 
 // hold opens the ledger of a slot, and has it serve.
-func (l *Ledger) hold(s *slot, source Slot, up <-chan struct{}) error {
-	opened, failed, err := source.Open(l.options.Commit, up)
+func (l *Ledger) hold(s *slot, source Slot) error {
+	opened, failed, err := source.Open(l.options.Commit, l.options.Stop)
 	if err != nil {
 		return err
 	}
 	if err := l.prepare(s, opened); err != nil {
-		return errors.Join(err, opened.Close())
+		return cmp.Or(err, opened.Close())
 	}
-	return l.serves(s, source, opened, failed, up)
+	return l.serves(s, source, opened, failed)
 }
 
-// given returns the channels that are closed when the slots are given up and when they may be taken again, and why they are given up already.
-func (l *Ledger) given() (up, back <-chan struct{}, err error) {
-	l.giving.Lock()
-	defer l.giving.Unlock()
-	return l.giving.up, l.giving.back, l.giving.err
+// A refusedError says that a slot has refused the default policy.
+type refusedError struct{ error }
+
+// policyChanged returns a channel that is closed when BindDefault has bound another policy.
+func (l *Ledger) policyChanged() <-chan struct{} {
+	l.policy.Lock()
+	defer l.policy.Unlock()
+	return l.policy.changed
 }
 
-// refusal returns why the slots are given up, nil where they are not.
-func (l *Ledger) refusal() error {
-	_, _, err := l.given()
-	return err
-}
-
-// giveUp gives up all slots.
-func (l *Ledger) giveUp(err error) {
-	l.giving.Lock()
-	defer l.giving.Unlock()
-	if l.giving.err == nil {
-		l.giving.err = err
-		close(l.giving.up)
+// waitsFor leaves a slot that has refused the default policy to other instances until there is another policy, and reports false where the instance
+// ends before.
+func (l *Ledger) waitsFor(s *slot, changed <-chan struct{}, refused error) bool {
+	l.options.Log.Error("a slot is left to other instances: it refuses the default policy", "slot", s.number, "reason", refused)
+	s.refuses.Store(true)
+	l.options.Store.Listen(true)
+	select {
+	case <-l.options.Stop:
+		return false
+	case <-changed:
 	}
+	s.refuses.Store(false)
+	l.options.Store.Listen(l.Refusing() > 0)
+	return true
 }
 
-// takeAgain has slots taken that were given up.
-func (l *Ledger) takeAgain() {
-	l.giving.Lock()
-	defer l.giving.Unlock()
-	if l.giving.err == nil || errors.Is(l.giving.err, ledger.ErrClosed) {
-		return
+// Refusing returns how many slots refuse this instance's default policy.
+func (l *Ledger) Refusing() (n int) {
+	for _, s := range l.slots {
+		if s.refuses.Load() {
+			n++
+		}
 	}
-	l.giving.err = nil
-	close(l.giving.back)
-	l.giving.up, l.giving.back = make(chan struct{}), make(chan struct{})
+	return n
 }
 
 // prepare copies the service-wide records into the ledger of a slot, and has it serve then.
@@ -135,7 +133,10 @@ func (l *Ledger) prepare(s *slot, opened *commit.Ledger) error {
 		case errors.Is(err, ledger.ErrUnavailable), errors.Is(err, ledger.ErrUnknown):
 			return fmt.Errorf("the default policy: %w", err)
 		case err != nil:
-			return l.refused(s.number, err)
+			if l.options.Refused != nil {
+				err = l.options.Refused(err)
+			}
+			return &refusedError{err}
 		case l.options.Bound != nil:
 			l.options.Bound(s.number, bound)
 		}
@@ -144,20 +145,8 @@ func (l *Ledger) prepare(s *slot, opened *commit.Ledger) error {
 	return nil
 }
 
-// refused gives up all slots, since one has refused the default policy.
-func (l *Ledger) refused(slot int, err error) error {
-	if l.options.Refused != nil {
-		err = l.options.Refused(err)
-	}
-	if l.refusal() == nil {
-		l.options.Log.Error("this instance decides nothing: its default policy is refused", "slot", slot, "reason", err)
-	}
-	l.giveUp(fmt.Errorf("the default policy is refused: %w", err))
-	return err
-}
-
 // serves has requests ask a ledger until it is to be handed over, is lost, or the instance ends; then it closes it.
-func (l *Ledger) serves(s *slot, source Slot, opened *commit.Ledger, failed, up <-chan struct{}) (err error) {
+func (l *Ledger) serves(s *slot, source Slot, opened *commit.Ledger, failed <-chan struct{}) (err error) {
 	left := make(chan struct{})
 	defer close(left)
 	if s.number > 0 {
@@ -184,7 +173,7 @@ func (l *Ledger) serves(s *slot, source Slot, opened *commit.Ledger, failed, up 
 		source.Leaving()
 	case <-failed:
 		err = opened.Health()
-	case <-up:
+	case <-l.options.Stop:
 	}
 	late := l.options.Timers.Alarm(l.options.Patience)
 	select {
@@ -193,7 +182,7 @@ func (l *Ledger) serves(s *slot, source Slot, opened *commit.Ledger, failed, up 
 	}
 	late.Stop()
 	l.leave(s, opened)
-	return errors.Join(err, opened.Close())
+	return cmp.Or(err, opened.Close())
 }
 
 // leave has a slot's ledger not asked any more. Where it may not have been this instance's to the last, nothing is confirmed that was seen

@@ -264,6 +264,9 @@ func (w *world) NoteFollowed(slot int, lsn uint64) error {
 	return nil
 }
 
+// Listen implements Store.
+func (*world) Listen(bool) {}
+
 // Behind implements Store.
 func (w *world) Behind(lsn uint64) (behind []int, err error) {
 	w.mu.Lock()

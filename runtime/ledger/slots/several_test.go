@@ -67,8 +67,8 @@ func (i *instance) decided(t *testing.T, query *ledger.EventQuery) (got []string
 			switch e.Kind {
 			case ledger.Decided:
 				got = append(got, e.Plan.String())
-				if number, err := i.slotOfKey(e.Key); err != nil || number != e.Slot {
-					t.Errorf("an event of slot %d is of slot %d (%v)", number, e.Slot, err)
+				if number, err := i.slotOfKey(e.Key); err != nil || e.Slot == nil || number != *e.Slot {
+					t.Errorf("an event of slot %d is of slot %v (%v)", number, e.Slot, err)
 				}
 			case ledger.ServiceFrozen, ledger.ServiceThawed:
 				freezes++

@@ -25,7 +25,7 @@ import (
 var ErrElsewhere = fmt.Errorf("%w: the slot is not this instance's", ledger.ErrUnavailable)
 
 // errSeveral is a ledger.ErrInvalid: the logs of several slots have no common order.
-var errSeveral = fmt.Errorf("%w: the store has a log for each of its slots, and this is for one log: name an API key, whose log is meant, or back the database up by its own means", ledger.ErrInvalid)
+var errSeveral = fmt.Errorf("%w: the store has a log for each of its slots, and this works over one log; where it takes an API key, name one, and back the database up by its own means", ledger.ErrInvalid)
 
 // A Slot opens the ledger of a slot of the store.
 type Slot interface {
@@ -55,6 +55,8 @@ type Store interface {
 	End() (uint64, error)
 	// NoteFollowed notes up to which record of the first slot's log a slot of this instance has copied it.
 	NoteFollowed(slot int, lsn uint64) error
+	// Listen has the owners of slots heard that this instance does not wait for, or not any more.
+	Listen(on bool)
 	// Behind returns the slots that an instance owns, and that were not noted to have copied a record.
 	Behind(lsn uint64) ([]int, error)
 }
@@ -80,7 +82,7 @@ type Options struct {
 	// Bound is called when the default policy is in force in a slot that has come; nil for nothing.
 	Bound func(slot int, bound ledger.BoundDefault)
 	// Refused is called where a slot has refused the default policy, and returns that in the words of the policy's; nil for as it is. The
-	// instance gives up all slots then, until BindDefault is called again: one with the policy that counts takes them.
+	// slot is left to other instances then, until BindDefault is called again.
 	Refused func(err error) error
 	// Replaced is called where another process has the name of this instance. This one has to end.
 	Replaced func(err error)
@@ -109,17 +111,11 @@ type Ledger struct {
 	doubts   atomic.Uint64 // what can't be confirmed: slots that were lost, keys that could not be looked up
 	resolved atomic.Pointer[func(*ledger.Hold)]
 
-	giving struct { // up all slots
-		sync.Mutex
-		err  error
-		up   chan struct{} // closed when they are given up, or Options.Stop is
-		back chan struct{} // closed when they may be taken again
-	}
-
 	policy struct {
 		sync.Mutex
 		current *ledger.DefaultPolicy // nil until BindDefault was called
 		bound   chan struct{}         // closed then
+		changed chan struct{}         // closed with the next call
 	}
 
 	keepers sync.WaitGroup
@@ -136,6 +132,7 @@ type slot struct {
 	poke    chan struct{}                 // one token: the first slot's log has grown
 	opening atomic.Uint64                 // how often it has come
 	doubts  atomic.Uint64                 // keys of it that could not be looked up
+	refuses atomic.Bool                   // the instance\'s default policy
 
 	mu     sync.Mutex
 	guests *guests // of here; nil when it is about to leave
@@ -172,12 +169,11 @@ func (g *guests) judge() {
 // Open takes the slots that are this instance's share, as they come. It returns when it knows the service-wide records.
 func Open(o Options) (*Ledger, error) {
 	l := &Ledger{options: o, told: make(chan struct{}, 1), ended: make(chan struct{})}
-	l.policy.bound = make(chan struct{})
+	l.policy.bound, l.policy.changed = make(chan struct{}), make(chan struct{})
 	if o.Unbound {
 		close(l.policy.bound)
 	}
 	l.moving.none.L = &l.moving
-	l.giving.up, l.giving.back = make(chan struct{}), make(chan struct{})
 	if o.Go == nil {
 		l.options.Go = system.Go
 	}
@@ -209,13 +205,6 @@ func Open(o Options) (*Ledger, error) {
 		l.keepers.Add(1)
 		l.options.Go(func() { defer l.keepers.Done(); l.followGlobals() })
 	}
-	l.options.Go(func() {
-		select {
-		case <-o.Stop:
-			l.giveUp(ledger.ErrClosed)
-		case <-l.ended:
-		}
-	})
 	l.options.Go(func() {
 		defer close(l.ended)
 		if l.keepers.Wait(); l.globals != nil {
