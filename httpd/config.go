@@ -25,6 +25,13 @@ import (
 // specVersion is the version of the API's specification (specification, "Compatibility").
 const specVersion = "2.0.0"
 
+// A Check is a part that has to work for the service to decide. Anyone may read it: a reason has no secrets and no paths.
+type Check struct {
+	Name   string
+	Ready  bool
+	Reason string
+}
+
 // Config is what a server is made of. Authority, Log, Clock and Random are required.
 type Config struct {
 	Authority *decision.Decider
@@ -57,7 +64,7 @@ type Config struct {
 	Bodies *budget.Budget // counts the memory of request bodies; nil: NewBodies
 
 	Passed bool // requests come from other instances, which say who has sent them
-	// Slots are the slots of the store, of which other instances have some: what is about their keys is passed on. nil where there is one log.
+	// Slots are the slots of the store, of which other instances have some: requests about their keys are passed on. nil where there is one log.
 	Slots *slots.Ledger
 	Pass  *peers.Passing // with Slots
 

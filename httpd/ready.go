@@ -8,13 +8,6 @@ import (
 	"bailiff/runtime/jcs"
 )
 
-// A Check is a part that has to work for the service to decide. Anyone may read it: a reason has no secrets and no paths.
-type Check struct {
-	Name   string
-	Ready  bool
-	Reason string
-}
-
 // healthy is the answer of a process that runs.
 var healthy = []byte(`{"status":"ok"}`)
 

@@ -65,7 +65,7 @@ func (s *site) storeOf(slots string) {
 	s.env = append(s.env, "SVC_STORE="+server.URL(), "SVC_STORE_SYNC=trust", "SVC_STORE_LEASE=1s", "SVC_INSTANCE=one", "SVC_KEY_DIR="+s.path("shared-keys"))
 	s.must("store", "init", "--slots", slots)
 	var status struct{ ID string }
-	text, said, _ := s.run("store", "status", "--json") // nobody decides yet
+	text, said, _ := s.run("store", "status", "--json") // none decides yet
 	if err := json.Unmarshal([]byte(text), &status); err != nil {
 		s.t.Fatalf("%v: %s", err, said)
 	}

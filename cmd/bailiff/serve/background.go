@@ -3,24 +3,8 @@ package serve
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"sync"
 	"time"
-
-	"bailiff/runtime/ledger"
-	"bailiff/runtime/ledger/commit"
-	"bailiff/runtime/mail"
-	"bailiff/runtime/webhook"
-)
-
-const (
-	// checkpointEvery is how often the signed checkpoint is renewed, where the ledger has moved.
-	checkpointEvery = 10 * time.Second
-	// dropEvery is how often the service looks for policies that have not been used for long.
-	dropEvery = time.Minute
-	// crowdedEvery is how often keys are looked for that have few counter groups left.
-	crowdedEvery = 10 * time.Second
 )
 
 // background is the work that goes on behind the servers.
@@ -65,63 +49,6 @@ func (b *background) stop(ctx context.Context) error {
 	return errors.Join(b.faults...)
 }
 
-// newMailer returns what sends e-mails, nil where there is no server for them.
-func (r *service) newMailer() (func(ctx context.Context, to, id, subject, text string) error, error) {
-	if r.settings.SMTPURL == "" {
-		return nil, nil
-	}
-	sender, err := mail.New(string(r.settings.SMTPURL), r.settings.SMTPFrom, r.calls)
-	if err != nil {
-		return nil, fmt.Errorf("SVC_SMTP_FROM: %w", err)
-	}
-	return sender.Send, nil
-}
-
-// startWork starts the deliveries of webhooks, which see to the expiry of holds too, the checkpoints, the dropping of
-// policies out of use, and the reloading of the default policy.
-func (r *service) startWork(hangUps <-chan os.Signal) error {
-	r.warnOfOutdatedHolds()
-	ctx, cancel := context.WithCancel(context.Background())
-	r.work.cancel, r.work.started = cancel, true
-	send, err := r.newMailer()
-	if err != nil {
-		return err
-	}
-	dispatcher := webhook.New(webhook.Config{
-		HoldPages: r.holdPages(), Mail: send,
-		Ledger: r.ledger, AllowPrivate: r.settings.WebhookAllowPrivate, Calls: r.calls,
-		Log: r.log, Metrics: r.metrics, History: r.deliveries, Sends: r.decider.SendsWebhooks,
-	})
-	fault := func(err error) { r.failed <- err }
-	r.work.start(ctx, dispatcher.Run, fault)
-	r.work.start(ctx, every(checkpointEvery, r.renewCheckpoint), fault)
-	r.work.start(ctx, every(readyEvery, r.ready.look), fault)
-	r.work.start(ctx, every(clockEvery, r.watchClock), fault)
-	r.work.start(ctx, every(dropEvery, func(context.Context) error {
-		r.decider.DropUnused(r.clock())
-		return nil
-	}), fault)
-	r.work.start(ctx, r.reloadOn(hangUps), fault)
-	r.startWatchdog(ctx, fault)
-	if r.many != nil {
-		r.work.start(ctx, every(askPeerEvery, r.watchPeers), fault)
-	}
-	crowded := crowdedKeys{ledger: r.ledger, clock: r.clock, log: r.log}
-	r.work.start(ctx, every(crowdedEvery, crowded.look), fault)
-	if err := r.startExport(ctx, fault); err != nil {
-		return err
-	}
-	r.startRetention(ctx, fault)
-	return errors.Join(r.metrics.Queue("webhook_outbox", dispatcher.Waiting), r.metrics.Queue("crowded_keys", crowded.count))
-}
-
-// warnOfOutdatedHolds tells of holds that expire because a newer release finds intents by another hash.
-func (r *service) warnOfOutdatedHolds() {
-	if n, err := r.ledger.OutdatedHolds(); err == nil && n > 0 {
-		r.log.Warn("open holds of an older release expire now: approvals are found by another hash; ask for these intents again", "holds", n)
-	}
-}
-
 // every returns a task that takes a step at once and then after each period, until one fails.
 func every(period time.Duration, step func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
@@ -137,68 +64,5 @@ func every(period time.Duration, step func(context.Context) error) func(context.
 			case <-ticker.C:
 			}
 		}
-	}
-}
-
-// renewCheckpoint writes the checkpoint, and says where it can't. Only where records are missing that is a failure.
-func (r *service) renewCheckpoint(ctx context.Context) error {
-	err := r.keepCheckpoint(ctx)
-	if errors.Is(err, errMissing) {
-		return err
-	}
-	if err != nil && !errors.Is(err, ledger.ErrUnavailable) && ctx.Err() == nil {
-		r.log.Error("the checkpoint can't be written", "path", r.settings.CheckpointPath(), "error", err)
-	}
-	return nil
-}
-
-// perSlotEvery is how often it is looked for slots that have come, or are gone.
-const perSlotEvery = time.Second
-
-// perSlot runs a task with the log of each slot, as long as it is here.
-func (r *service) perSlot(task func(ctx context.Context, slot int, log ledger.Log) error) func(context.Context) error {
-	type running struct {
-		of     *commit.Ledger
-		cancel context.CancelFunc
-		done   chan struct{}
-	}
-	return func(ctx context.Context) error {
-		all := map[int]*running{}
-		look := func(ctx context.Context) error {
-			here := map[int]*commit.Ledger{}
-			_ = r.many.Here(func(slot int, l *commit.Ledger) error { here[slot] = l; return nil }) // there is no error
-			for slot, one := range all {
-				select {
-				case <-one.done:
-					delete(all, slot)
-				default:
-					if here[slot] != one.of {
-						one.cancel()
-					}
-				}
-			}
-			for slot, l := range here {
-				if all[slot] != nil {
-					continue
-				}
-				own, cancel := context.WithCancel(ctx)
-				one := &running{l, cancel, make(chan struct{})}
-				all[slot] = one
-				r.calls.Go(func() {
-					defer close(one.done)
-					defer cancel()
-					if err := task(own, slot, l); err != nil && own.Err() == nil {
-						r.log.Warn("work on a slot's log has to be begun again", "slot", slot, "error", err)
-					}
-				})
-			}
-			return nil
-		}
-		err := every(perSlotEvery, look)(ctx)
-		for _, one := range all {
-			one.cancel()
-			<-one.done
-		}
-		return err
 	}
 }

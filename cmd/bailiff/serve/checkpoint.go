@@ -167,6 +167,20 @@ func (r *service) checkSigner() error {
 // clip shortens what a file contains for a message.
 func clip(text string) string { return text[:min(len(text), 200)] }
 
+// signsAs returns the ids of a signer, as they are noted.
+func signsAs(signer *attest.Signer) string { return signer.KeyID() + "\n" + signer.PQCKeyID() + "\n" }
+
+// noteSigner notes for other instances which keys sign.
+func (r *service) noteSigner() error {
+	if r.store == nil {
+		return nil
+	}
+	if noted, err := r.store.Signer(); err != nil || noted == signsAs(r.signer) {
+		return err
+	}
+	return r.store.NoteSigner(signsAs(r.signer))
+}
+
 // recordSigner records which keys sign, where that has changed.
 func (r *service) recordSigner() error {
 	if err := r.noteSigner(); err != nil {

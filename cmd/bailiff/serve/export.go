@@ -16,6 +16,7 @@ import (
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/runtime/atomicfile"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
 	pgledger "bailiff/runtime/ledger/postgres"
 	"bailiff/runtime/otlp"
 )
@@ -129,4 +130,55 @@ func (r *service) keepSentPlace(slot int, place string) error {
 		return r.store.KeepPlace(r.sentBy(slot), place)
 	}
 	return atomicfile.ReplacePrivate(r.settings.OTLPPath(), []byte(place))
+}
+
+// perSlotEvery is how often it is looked for slots that have come, or are gone.
+const perSlotEvery = time.Second
+
+// perSlot runs a task with the log of each slot, as long as it is here.
+func (r *service) perSlot(task func(ctx context.Context, slot int, log ledger.Log) error) func(context.Context) error {
+	type running struct {
+		of     *commit.Ledger
+		cancel context.CancelFunc
+		done   chan struct{}
+	}
+	return func(ctx context.Context) error {
+		all := map[int]*running{}
+		look := func(ctx context.Context) error {
+			here := map[int]*commit.Ledger{}
+			_ = r.many.Here(func(slot int, l *commit.Ledger) error { here[slot] = l; return nil }) // there is no error
+			for slot, one := range all {
+				select {
+				case <-one.done:
+					delete(all, slot)
+				default:
+					if here[slot] != one.of {
+						one.cancel()
+					}
+				}
+			}
+			for slot, l := range here {
+				if all[slot] != nil {
+					continue
+				}
+				own, cancel := context.WithCancel(ctx)
+				one := &running{l, cancel, make(chan struct{})}
+				all[slot] = one
+				r.calls.Go(func() {
+					defer close(one.done)
+					defer cancel()
+					if err := task(own, slot, l); err != nil && own.Err() == nil {
+						r.log.Warn("work on a slot's log has to be begun again", "slot", slot, "error", err)
+					}
+				})
+			}
+			return nil
+		}
+		err := every(perSlotEvery, look)(ctx)
+		for _, one := range all {
+			one.cancel()
+			<-one.done
+		}
+		return err
+	}
 }

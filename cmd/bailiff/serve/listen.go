@@ -64,6 +64,17 @@ func (r *service) scheme() string {
 	return "http://"
 }
 
+// publicURL is where clients reach the API; empty where no setting says so, and clients cannot connect to the address listened on.
+func (r *service) publicURL() string {
+	if set := r.settings.PublicURL; set != "" {
+		return string(set)
+	}
+	if at, err := netip.ParseAddrPort(r.address); err == nil && at.Addr().IsUnspecified() {
+		return ""
+	}
+	return r.scheme() + r.address
+}
+
 // listenAPI opens the API's listener, and returns where its server belongs.
 func (r *service) listenAPI() (index int, err error) {
 	if r.address != "" {
@@ -190,20 +201,6 @@ func (r *service) listenMonitor() (net.Listener, error) {
 // DoesWithout reports whether a service goes on without metrics where it can't listen for who reads them.
 func DoesWithout(address string, err error) bool {
 	return address == string(cmdsettings.Defaults().AdminListen.Address) && errors.Is(err, syscall.EADDRINUSE)
-}
-
-// maxSocketPath is the longest path of a Unix socket on Linux, in bytes.
-const maxSocketPath = 107
-
-// CheckSocketPath says why a socket can't be made at a path.
-func CheckSocketPath(path string) error {
-	if len(path) > maxSocketPath {
-		return fmt.Errorf("its path %s has %d bytes, and %d are the most; use a shorter SVC_DATA_DIR or SVC_LISTEN_UNIX", path, len(path), maxSocketPath)
-	}
-	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != os.ModeSocket {
-		return fmt.Errorf("%s exists and is not a socket; move it elsewhere", path)
-	}
-	return nil
 }
 
 // listenPrivate listens on a Unix socket that only this user can open. One that an earlier process left is

@@ -86,3 +86,17 @@ type peerConn struct {
 
 // RemoteAddr implements net.Conn.
 func (c peerConn) RemoteAddr() net.Addr { return c.peer }
+
+// maxSocketPath is the longest path of a Unix socket on Linux, in bytes.
+const maxSocketPath = 107
+
+// CheckSocketPath says why a socket can't be made at a path.
+func CheckSocketPath(path string) error {
+	if len(path) > maxSocketPath {
+		return fmt.Errorf("its path %s has %d bytes, and %d are the most; use a shorter SVC_DATA_DIR or SVC_LISTEN_UNIX", path, len(path), maxSocketPath)
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != os.ModeSocket {
+		return fmt.Errorf("%s exists and is not a socket; move it elsewhere", path)
+	}
+	return nil
+}

@@ -228,20 +228,6 @@ func (r *service) openStored(errorf func(format string, arguments ...any), again
 	return nil
 }
 
-// signsAs returns the ids of a signer, as they are noted.
-func signsAs(signer *attest.Signer) string { return signer.KeyID() + "\n" + signer.PQCKeyID() + "\n" }
-
-// noteSigner notes for other instances which keys sign.
-func (r *service) noteSigner() error {
-	if r.store == nil {
-		return nil
-	}
-	if noted, err := r.store.Signer(); err != nil || noted == signsAs(r.signer) {
-		return err
-	}
-	return r.store.NoteSigner(signsAs(r.signer))
-}
-
 // hasRecord reports whether there is a record already, as far as that is known before it is opened.
 func hasRecord(s *cmdsettings.Settings) bool {
 	_, err := os.Lstat(s.LedgerPath())

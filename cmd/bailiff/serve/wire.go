@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"time"
 
 	"bailiff/cmd/bailiff/cli"
@@ -310,17 +309,6 @@ func (r *service) countLimits() (httpd.Stores, error) {
 		r.metrics.Queue("rate_limit_sources", sources.Names),
 		r.metrics.Queue("rate_limit_registrations", registrations.Names),
 		r.metrics.Queue("rate_limit_keys", keys.Names))
-}
-
-// publicURL is where clients reach the API; empty where no setting says so, and clients cannot connect to the address listened on.
-func (r *service) publicURL() string {
-	if set := r.settings.PublicURL; set != "" {
-		return string(set)
-	}
-	if at, err := netip.ParseAddrPort(r.address); err == nil && at.Addr().IsUnspecified() {
-		return ""
-	}
-	return r.scheme() + r.address
 }
 
 // deployURL is what the activations of trusted shims have to be made for; empty, which refuses all, where the service does

@@ -96,7 +96,7 @@ func TestSharesOfFew(t *testing.T) {
 	if !s.waits() || !s.mayTake() {
 		t.Error("a free slot is not left to the instance that has few")
 	}
-	taken(s) // nobody has taken it
+	taken(s) // no other one has taken it
 	if s.heard(company{8, 0}); !asked() {
 		t.Error("nothing is asked for after a rest")
 	}
