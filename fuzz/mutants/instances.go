@@ -2,7 +2,7 @@ package mutants
 
 const (
 	fileLog     = "runtime/ledger/postgres/log.go"
-	filePassing = "httpd/standby.go"
+	filePassing = "httpd/passing.go"
 )
 
 // Owners are the mutants of a log that instances take from each other. A thousand simulated worlds have to find each.
@@ -21,9 +21,9 @@ var Replaced = []Mutant{
 // Passing are the mutants of passing requests on, and of signing for the instance that decides. The tests of that have to find each.
 var Passing = []Mutant{
 	{"claims are left to an instance with other keys", "httpd/call.go", "== s.config.Authority.Signer.Pair()", `!= ""`},
-	{"clients see the claims of an attestation", filePassing, "passedClaims: true,\n", "\n"},
+	{"clients see the claims of an attestation", filePassing, "peers.Claims: true,", ""},
 	{"any answer gets an attestation", filePassing, "rest, ok := bytes.CutPrefix(body, unattested)", "rest, ok := bytes.TrimPrefix(body, unattested), true"},
-	{"the library may send a body again", filePassing, "request.Body = wholeBody{bytes.NewReader(c.input)}", "request.Body = http.NoBody"},
+	{"the library may send a body again", filePassing, "request.Body = peers.Body{Reader: bytes.NewReader(c.input)}", "request.Body = http.NoBody"},
 	{"any Host is passed on", filePassing, "return !('a' <= r && r <= 'z'", "return false && !('a' <= r && r <= 'z'"},
-	{"a source may have all connections", filePassing, "max(1, p.Connections/passShare)", "max(1, p.Connections)"},
+	{"a source may have all connections", "httpd/peers/peers.go", "max(1, p.Connections/Share)", "max(1, p.Connections)"},
 }

@@ -114,11 +114,13 @@ func taken(s *shares) bool {
 func TestSharesOfOrphans(t *testing.T) {
 	s := newShares(4)
 	s.heard(company{2, 2})
-	if !taken(s) || !taken(s) || taken(s) {
-		t.Fatal("the share is not two of four")
+	for _, want := range []bool{true, true, false} {
+		if taken(s) != want {
+			t.Fatal("the share is not two of four")
+		}
 	}
 	if ok, extra := s.take(true); !ok || !extra {
-		t.Fatal("a slot is left to nobody")
+		t.Fatal("a slot is left without an owner")
 	}
 	offered := func() bool {
 		for range restLooks {
