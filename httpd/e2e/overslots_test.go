@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"bailiff/fuzz/kit/certificate"
 	"bailiff/fuzz/kit/pgtest"
@@ -89,13 +90,35 @@ func (s *site) storeOf(slots string) {
 	}
 }
 
-// startSecond starts the second instance, once.
-func (s *site) startSecond() {
+// startSecond starts the second instance, once, and reports whether it did.
+func (s *site) startSecond() bool {
 	if s.started {
-		return
+		return false
 	}
 	s.started = true
 	other := *s
 	other.second, other.env = nil, append(slices.Clone(s.env), s.second...)
 	other.start()
+	return true
+}
+
+// awaitShares waits until each of the two instances has its share, so that no slot moves because they have just come.
+func (s *site) awaitShares() {
+	s.t.Helper()
+	for range 200 {
+		var status struct{ Slots []struct{ Owner string } }
+		text, said, _ := s.run("store", "status", "--json")
+		if err := json.Unmarshal([]byte(text), &status); err != nil {
+			s.t.Fatalf("%v: %s", err, said)
+		}
+		has := map[string]int{}
+		for _, slot := range status.Slots {
+			has[slot.Owner]++
+		}
+		if most := (len(status.Slots) + 1) / 2; has["one"] >= most-1 && has["two"] >= most-1 && has[""] == 0 {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	s.t.Fatal("the instances do not share the slots")
 }

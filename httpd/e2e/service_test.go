@@ -169,8 +169,8 @@ func (s *site) quickstart() *running { return s.launch("quickstart") }
 
 func (s *site) launch(subcommand string, flags ...string) *running {
 	s.t.Helper()
-	if s.second != nil && subcommand == "serve" {
-		s.startSecond()
+	if fresh := s.second != nil && subcommand == "serve" && s.startSecond(); fresh {
+		defer s.awaitShares()
 	}
 	command := exec.Command(s.program(), append([]string{subcommand}, flags...)...)
 	if s.files > 0 {

@@ -192,7 +192,9 @@ func TestSlotsConform(t *testing.T) {
 	go b.run()
 	text, said, code := f.run("conform", "run", "--url", "http://"+listener.Addr().String(), "--admin", f.path("data-b/admin.sock"), "--operator-key", f.path("operator.key"),
 		"--cases", strconv.Itoa(*conformCases), "--seed", strconv.FormatInt(seed.Value(t), 10), "--level", "Core,Limits,Holds,Attestation")
-	if t.Log(text); code != 0 {
+	t.Log(text)
+	unasked := code == 5 && strings.Contains(text, "no case of Attestation was run") // as by seeds whose policies all have a profile
+	if code != 0 && !unasked || !strings.Contains(text, " 0 divergences") {
 		t.Errorf("exit %d: %s", code, said)
 	}
 }

@@ -23,6 +23,8 @@ const (
 	readyStale = 15 * time.Second
 	// signEvery is how many looks share one trial of the signing keys.
 	signEvery = 10
+	// foundLeases is after how many leases an instance serves although slots are nowhere.
+	foundLeases = 5
 )
 
 // readiness is whether the service can decide, as of the latest look. Requests read it: what anyone may ask for must cost little.
@@ -183,11 +185,8 @@ func (r *service) checkSlots() httpd.Check {
 		}
 	}
 	r.lost.Store(int64(lost))
-	r.found = r.found || lost == 0
-	if refusing := r.many.Refusing(); refusing > 0 {
-		check.Ready, check.Reason = r.found, fmt.Sprintf("%d of %d slots refuse the default policy, and are left to other instances; the log says why", refusing, r.many.Slots())
-		return check
-	}
+	r.looked++ // what no instance has for long is no fault of this one, even where it is new
+	r.found = r.found || lost == 0 || r.looked > int(foundLeases*time.Duration(r.settings.StoreLease)/readyEvery)
 	if silent := r.store.Silent(); silent > 2*time.Duration(r.settings.StoreLease) {
 		check.Reason = "the database does not answer"
 		return check
@@ -195,6 +194,9 @@ func (r *service) checkSlots() httpd.Check {
 	check.Ready, check.Reason = r.found, fmt.Sprintf("%d of %d slots are here, and the others at instances that are known", here, r.many.Slots())
 	if lost > 0 {
 		check.Reason = fmt.Sprintf("no instance is known that has %d of %d slots", lost, r.many.Slots())
+	}
+	if refusing := r.many.Refusing(); refusing > 0 {
+		check.Reason += fmt.Sprintf("; %d refuse the default policy, and are left to other instances: the log says why", refusing)
 	}
 	return check
 }

@@ -60,7 +60,8 @@ type service struct {
 	endStore     func()       // ends waiting for the store, and has slots handed over
 	sharing      atomic.Bool  // many is there
 	passing      []server     // with many, where other instances ask this one: until the slots are handed over
-	found        bool         // all slots were found before; for the look
+	found        bool         // all slots were found before, or sought for long enough; for the look
+	looked       int          // how often they were sought
 	lost         atomic.Int64 // slots that are nowhere
 	signedSlots  map[int]ledger.Head
 	ledger       ledger.Ledger

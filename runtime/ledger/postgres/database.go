@@ -38,11 +38,12 @@ type instance struct{ id, name, peer string }
 
 // A pulse is what an instance hears when it says that it lives.
 type pulse struct {
-	at    time.Time // by the database's clock
-	owner instance  // of the slot; zero where there is none
-	term  int64     // of the slot
-	held  string    // id of the instance that owned the slot last; "" where none has
-	end   group     // of the slot's log, which is kept for certain
+	at     time.Time     // by the database's clock
+	owner  instance      // of the slot; zero where there is none
+	silent time.Duration // since the owner was heard
+	term   int64         // of the slot
+	held   string        // id of the instance that owned the slot last; "" where none has
+	end    group         // of the slot's log, which is kept for certain
 }
 
 // A database answers the statements of a log. Each is one transaction. PostgreSQL does, and a twin in memory, which one suite

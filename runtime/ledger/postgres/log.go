@@ -22,6 +22,8 @@ const (
 	againPause = 20 * time.Millisecond
 	// orphanLeases is for how many leases a slot has no owner until one takes it that has its share.
 	orphanLeases = 3
+	// lostLeases is for how many leases an owner is not heard until it is taken for lost, even where no other instance takes its slot.
+	lostLeases = 2
 	// never is a lease that does not end: only a free slot, or one of the same name, is taken.
 	never = 1000 * time.Hour
 )
@@ -39,7 +41,6 @@ type log struct {
 	at   group // the end of the log, without its data
 
 	leaving atomic.Bool
-	extra   bool          // the slot is beyond the instance's share
 	ended   chan struct{} // closed by Close
 	done    chan struct{} // closed when keep has returned
 
@@ -73,7 +74,7 @@ func takeSlot(db database, slot int, me instance, f *life, stop <-chan struct{})
 	}
 	if err != nil {
 		db.release(me) //nolint:errcheck // its lease ends
-		f.shares.give(false, l.extra)
+		f.shares.give(false)
 		return nil, err
 	}
 	l.at = at
@@ -110,8 +111,7 @@ func (l *log) wait(after []string, stop <-chan struct{}) (err error) {
 				return ErrStopped
 			}
 			if free = freeSince(free, heard); !l.leaves(free, heard) {
-				orphan := !free.IsZero() && heard.at.Sub(free) >= orphanLeases*l.lease
-				if err = l.claim(heard, blind > 0, orphan, after); err == nil && l.term > 0 {
+				if err = l.claim(heard, blind > 0, l.orphaned(free, heard), after); err == nil && l.term > 0 {
 					return nil
 				}
 			}
@@ -125,7 +125,7 @@ func (l *log) wait(after []string, stop <-chan struct{}) (err error) {
 			blind--
 		}
 		if err == nil {
-			l.waitsFor(heard.owner)
+			l.hears(heard)
 		}
 		if !waits && heard.owner.id != "" {
 			waits = true
@@ -163,6 +163,22 @@ func freeSince(before time.Time, heard pulse) time.Time {
 	return before
 }
 
+// orphaned reports whether no instance has a slot for so long that one takes it that has its share.
+func (l *log) orphaned(free time.Time, heard pulse) bool {
+	if heard.owner.id != "" {
+		return heard.silent >= orphanLeases*l.lease
+	}
+	return !free.IsZero() && heard.at.Sub(free) >= orphanLeases*l.lease
+}
+
+// hears notes which instance has the slot. Of several, one that was not heard for two leases is lost, and the slot is nowhere.
+func (l *log) hears(heard pulse) {
+	if l.shares != nil && heard.silent > lostLeases*l.lease {
+		heard.owner = instance{}
+	}
+	l.waitsFor(heard.owner)
+}
+
 // leaves reports whether a slot is left to another instance, which has few: for a lease, after which it may be that it does not take it.
 func (l *log) leaves(free time.Time, heard pulse) bool {
 	return !free.IsZero() && heard.at.Sub(free) < l.lease && l.shares.waits()
@@ -197,15 +213,16 @@ func (l *log) claim(heard pulse, blind, orphan bool, after []string) (err error)
 	if blind {
 		lease = never
 	}
-	taken, extra := l.shares.take(orphan)
-	if l.extra = extra; !taken {
+	l.term = 0
+	if !l.shares.take(orphan) {
 		if heard.owner.id == l.me.id {
 			return l.db.release(l.me)
 		}
 		return nil
 	}
 	if l.term, err = l.db.claim(l.slot, l.me, lease, after, heard.term); l.term == 0 || err != nil {
-		l.shares.give(false, l.extra)
+		l.term = 0
+		l.shares.give(false)
 	}
 	return err
 }
@@ -483,7 +500,7 @@ func (l *log) Close() error {
 	close(l.ended)
 	<-l.done
 	err := l.db.release(l.me)
-	l.shares.give(l.leaving.Load(), l.extra)
+	l.shares.give(l.leaving.Load())
 	l.db.close()
 	return err
 }

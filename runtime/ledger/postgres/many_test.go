@@ -137,7 +137,7 @@ func (s *slotStory) step(both []manifold) (differ string) {
 		case 0:
 			heard, err := db.beats(at)
 			for i := range heard {
-				heard[i].at = time.Time{}
+				heard[i].at, heard[i].silent = time.Time{}, heard[i].silent.Truncate(time.Hour) // an hour or more: it was never heard
 			}
 			live, also := db.live("c", hour)
 			said[i] = fmt.Sprint("beats ", heard, err, live, also)

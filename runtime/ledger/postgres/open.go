@@ -47,7 +47,7 @@ type Store struct {
 	find    *finder
 	db      *postgres // its own connections
 
-	listens atomic.Bool             // see Listen
+	hearing atomic.Bool             // see hear
 	several atomic.Pointer[[]*Slot] // of a store that has several; nil until slots was called
 	closing sync.Once
 }
@@ -88,10 +88,10 @@ func (s *Store) check(slots int) error {
 		return fmt.Errorf("ledger: the tables are of the level %d, and this release needs %d; bring them up to it with: bailiff store init", made.level, need)
 	case made.writes > state.Latest():
 		return newer(made.writes)
-	case made.slots > 1 && slots == 1:
-		return fmt.Errorf("ledger: the store has %d slots, and this instance is made for one", made.slots)
 	case made.environment != s.options.Environment:
 		return fmt.Errorf("ledger: the database is of the environment %s, and SVC_ENV is %s; each environment needs a database of its own", made.environment, s.options.Environment)
+	case made.slots > 1 && slots == 1:
+		return fmt.Errorf("ledger: the store has %d slots, and this instance is made for one", made.slots)
 	}
 	if s.options.Trust {
 		return nil

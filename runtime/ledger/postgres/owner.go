@@ -21,8 +21,7 @@ func (f *life) waitsFor(owner instance) {
 	if owner.id != "" {
 		next = &Owner{Name: owner.name, Peer: owner.peer, id: owner.id, gone: make(chan struct{})}
 	}
-	f.owner.Store(next)
-	if before != nil {
+	if f.owner.CompareAndSwap(before, next) && before != nil {
 		close(before.gone)
 	}
 }

@@ -113,10 +113,12 @@ func (p *postgres) beats(all []presence) (heard []pulse, err error) {
 		var slot int
 		var hash []byte
 		var h pulse
+		var silent int64 // microseconds
 		found := 0
-		_, err = pgx.ForEachRow(rows, []any{&slot, &h.at, &h.owner.id, &h.owner.name, &h.owner.peer, &h.held, &h.term, &h.end.first, &h.end.last, &hash}, func() error {
+		_, err = pgx.ForEachRow(rows, []any{&slot, &h.at, &h.owner.id, &h.owner.name, &h.owner.peer, &silent, &h.held, &h.term, &h.end.first, &h.end.last, &hash}, func() error {
 			h.end.hash = [32]byte{}
 			copy(h.end.hash[:], hash)
+			h.silent = time.Duration(silent) * time.Microsecond
 			heard[at[slot]] = h
 			found++
 			return nil

@@ -118,7 +118,7 @@ RETURNING slot`
 	sqlBeat = `WITH asked AS (SELECT * FROM unnest($1::int[], $2::text[], $3::text[], $4::text[]) AS a (slot, id, name, peer)),
 beat AS (INSERT INTO bailiff.instances (id, name, peer, reads, seen) SELECT id, name, peer, $5, clock_timestamp() FROM asked ORDER BY id
 ON CONFLICT (id) DO UPDATE SET seen = clock_timestamp())
-SELECT s.slot, clock_timestamp(), COALESCE(s.owner, ''), COALESCE(s.owner_name, ''), COALESCE(i.peer, ''), COALESCE(s.held, ''), s.term, COALESCE(g.first, 0), COALESCE(g.last, 0), COALESCE(g.hash, '')
+SELECT s.slot, clock_timestamp(), COALESCE(s.owner, ''), COALESCE(s.owner_name, ''), COALESCE(i.peer, ''), COALESCE(extract(epoch FROM clock_timestamp() - i.seen) * 1000000, 1e15)::bigint, COALESCE(s.held, ''), s.term, COALESCE(g.first, 0), COALESCE(g.last, 0), COALESCE(g.hash, '')
 FROM asked JOIN bailiff.slots s USING (slot) LEFT JOIN bailiff.instances i ON i.id = s.owner LEFT JOIN LATERAL (SELECT first, last, hash FROM bailiff.groups WHERE slot = s.slot ORDER BY first DESC LIMIT 1) g ON true`
 
 	// sqlClaim finds the term that was heard before it: one that comes late or twice changes nothing.

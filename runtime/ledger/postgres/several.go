@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -72,25 +73,34 @@ func (s *Store) user() (string, error) {
 }
 
 // Listen implements slots.Store.
-func (s *Store) Listen(on bool) { s.listens.Store(on) }
+func (s *Store) Listen(slot int, on bool) { s.each()[slot].listens.Store(on) }
 
-const sqlOwners = `SELECT s.slot, COALESCE(s.owner, ''), COALESCE(s.owner_name, ''), COALESCE(i.peer, '') FROM bailiff.slots s LEFT JOIN bailiff.instances i ON i.id = s.owner`
+const sqlOwners = `SELECT s.slot, COALESCE(i.id, ''), COALESCE(s.owner_name, ''), COALESCE(i.peer, '') FROM bailiff.slots s
+LEFT JOIN bailiff.instances i ON i.id = s.owner AND i.seen > clock_timestamp() - $1::bigint * interval '1 microsecond'`
 
-// hear notes which instances own the slots that this one does not, where it listens: it does not wait for all of them.
+// hear notes which instances own the slots that this one listens to, in the background.
 func (s *Store) hear() {
-	if !s.listens.Load() {
-		return
+	listens := slices.ContainsFunc(s.each(), func(one *Slot) bool { return one.listens.Load() })
+	if listens && s.hearing.CompareAndSwap(false, true) {
+		s.options.Calls.Go(func() {
+			defer s.hearing.Store(false)
+			s.ask()
+		})
 	}
+}
+
+// ask asks for hear.
+func (s *Store) ask() {
 	err := s.db.query(func(ctx context.Context, c *pgx.Conn) error {
-		rows, err := c.Query(ctx, sqlOwners)
+		rows, err := c.Query(ctx, sqlOwners, (lostLeases * s.options.Lease).Microseconds())
 		if err != nil {
 			return err
 		}
 		var slot int
 		var owner instance
 		_, err = pgx.ForEachRow(rows, []any{&slot, &owner.id, &owner.name, &owner.peer}, func() error {
-			if of := s.each()[slot]; of.Standing() != Deciding {
-				of.life.waitsFor(owner)
+			if all := s.each(); slot < len(all) && all[slot].listens.Load() {
+				all[slot].life.waitsFor(owner)
 			}
 			return nil
 		})

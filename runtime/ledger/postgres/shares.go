@@ -16,7 +16,7 @@ type shares struct {
 	long  int  // how long the next rest is
 	asked bool // one was asked for that is offered, and none was chosen yet
 	owned int
-	extra int // of those, slots that the instance has beyond its share, since no other one takes them
+	extra int // how many of those are beyond its share, since no other instance has taken them
 	going int // slots that are being handed over
 
 	leave chan struct{} // has a value while a slot is to be handed over, and none was chosen
@@ -39,7 +39,7 @@ const (
 	// restLooks is how many looks at the others there are at least between two slots that are offered to them, beside those above the share.
 	restLooks = beatsPerLease
 	// mostRest is how many there are at most: a slot that no other instance takes is without an owner for a lease.
-	mostRest = 1024 * restLooks
+	mostRest = 256 * restLooks
 )
 
 // few reports whether an instance has fewer slots than each can have, and this one more than that, or as many.
@@ -78,35 +78,33 @@ func (s *shares) free() {
 	}
 }
 
-// take counts a slot, and reports false where that would be more than the share; an orphan is taken all the same, as an extra one. give takes it
-// back.
-func (s *shares) take(orphan bool) (taken, extra bool) {
+// take counts a slot, and reports false where that would be more than the share; an orphan is taken all the same. give takes it back.
+func (s *shares) take(orphan bool) bool {
 	if s == nil {
-		return true, false
+		return true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if extra = s.owned-s.extra >= s.most(); extra && (!orphan || s.live == 0) {
-		return false, false
+	extra := s.owned-s.extra >= s.most()
+	if extra && (!orphan || s.live == 0) {
+		return false
 	}
-	if s.owned++; extra { // it was offered in vain
+	if s.owned++; extra { // no other instance has taken it, and none would at once
 		s.extra++
-		s.rest, s.long = max(restLooks, s.long), min(2*max(restLooks, s.long), mostRest)
+		s.rest = max(s.rest, s.long, restLooks)
 	}
-	return true, extra
+	return true
 }
 
-// give takes back a slot that was counted, as an extra one or not, which goes has said of that it is being handed over, or not.
-func (s *shares) give(going, extra bool) {
+// give takes back a slot that was counted, which goes has said of that it is being handed over, or not.
+func (s *shares) give(going bool) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.owned--
-	if extra {
-		s.extra--
-	}
+	s.extra = min(s.extra, max(0, s.owned-s.most())) // one that is handed over is not taken back at once
 	if going {
 		s.going--
 	}
@@ -130,6 +128,7 @@ func (s *shares) judge() {
 	giving := s.live > 0 && s.rest == 0 && (s.few() && s.owned-s.going > s.slots/s.live || s.extra > 0 && s.owned-s.going > s.most())
 	if giving {
 		s.rest = max(restLooks, s.long)
+		s.long = min(2*s.rest, mostRest) // where that was in vain
 		s.asked = true
 	}
 	if giving || s.owned-s.extra-s.going > s.most() {
@@ -160,26 +159,29 @@ func (s *shares) saw(c company, looks int) {
 		s.rest, s.long = 0, restLooks
 	}
 	s.live, s.least = c.number, c.least
+	s.extra = min(s.extra, max(0, s.owned-s.most()))
 	s.judge()
 }
 
 // follow asks how many instances are heard, again and again until stop is closed. Where that is not answered, it stays as it was. also is
-// called each time.
+// called each time that it was time for a look.
 func (s *shares) follow(db manifold, name string, lease time.Duration, stop <-chan struct{}, also func()) {
+	pause := machine.timers.Alarm(lease / beatsPerLease)
 	for looks := 1; ; {
 		if c, err := db.live(name, lease); err == nil {
 			s.saw(c, looks)
 		}
-		also()
-		pause := machine.timers.Alarm(lease / beatsPerLease)
+		if looks > 0 {
+			also()
+		}
 		select {
 		case <-stop:
 			pause.Stop()
 			return
 		case <-s.ask:
-			pause.Stop()
 			looks = 0
 		case <-pause.C:
+			pause = machine.timers.Alarm(lease / beatsPerLease)
 			looks = 1
 		}
 	}

@@ -1,6 +1,9 @@
 package pgledger
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // TestShares: an instance takes no more than its share, and is asked for as many slots as are above it, once each, however long they take to
 // be handed over.
@@ -34,7 +37,7 @@ func TestShares(t *testing.T) {
 	}
 	for range 4 {
 		of(2)
-		s.give(true, false)
+		s.give(true)
 	}
 	if n := asked(); n != 0 || s.owned != 5 {
 		t.Errorf("%d more slots are asked for, and %d are left", n, s.owned)
@@ -45,21 +48,21 @@ func TestShares(t *testing.T) {
 		t.Errorf("%d slots are asked for in vain", n)
 	}
 	of(3)
-	s.give(false, false) // its log has failed, before another slot was chosen
+	s.give(false) // its log has failed, before another slot was chosen
 	if n := asked(); n != 1 || s.going != 1 {
 		t.Errorf("%d slots are asked for, and %d go", n, s.going)
 	}
-	s.give(true, false)
+	s.give(true)
 	of(3)
 	if n := asked(); n != 0 || s.owned != 3 || s.going != 0 {
 		t.Errorf("%d slots are asked for, of %d", n, s.owned)
 	}
-	s.give(false, false)
+	s.give(false)
 	if !taken(s) || taken(s) {
 		t.Error("a share is not filled up again, or overfilled")
 	}
 	var none *shares
-	if none.give(false, false); !taken(none) || !none.mayTake() {
+	if none.give(false); !taken(none) || !none.mayTake() {
 		t.Error("without shares a slot is not taken")
 	}
 }
@@ -87,7 +90,7 @@ func TestSharesOfFew(t *testing.T) {
 		t.Error("nothing is asked for where an instance has no slot")
 	}
 	s.goes()
-	s.give(true, false)
+	s.give(true)
 	for range 2 * restLooks {
 		if s.heard(company{8, 0}); asked() {
 			t.Fatal("an instance is left with fewer slots than each can have")
@@ -105,10 +108,7 @@ func TestSharesOfFew(t *testing.T) {
 	}
 }
 
-func taken(s *shares) bool {
-	ok, _ := s.take(false)
-	return ok
-}
+func taken(s *shares) bool { return s.take(false) }
 
 // TestSharesOfOrphans: a slot that no other instance takes is taken beyond the share, and is kept until another one has few.
 func TestSharesOfOrphans(t *testing.T) {
@@ -119,11 +119,11 @@ func TestSharesOfOrphans(t *testing.T) {
 			t.Fatal("the share is not two of four")
 		}
 	}
-	if ok, extra := s.take(true); !ok || !extra {
+	if !s.take(true) || s.extra != 1 {
 		t.Fatal("a slot is left without an owner")
 	}
 	offered := func() bool {
-		for range restLooks {
+		for range restLooks + 1 {
 			if s.heard(company{2, 1}); len(s.leave) > 0 {
 				<-s.leave
 				return true
@@ -135,11 +135,58 @@ func TestSharesOfOrphans(t *testing.T) {
 		t.Error("a slot beyond the share is not offered to the other instance")
 	}
 	s.goes()
-	s.give(true, true)
+	s.give(true)
 	if s.heard(company{2, 2}); len(s.leave) > 0 || s.owned != 2 || s.extra != 0 || s.going != 0 {
 		t.Errorf("%d slots are left, %d of them extra", s.owned, s.extra)
 	}
-	if ok, _ := newShares(4).take(true); ok {
+	if newShares(4).take(true) {
 		t.Error("a slot is taken before it is known how many instances there are")
+	}
+}
+
+// TestOrphanOfLost: an instance that has its share takes the slot of one that is lost and has released nothing, where no other one does; until
+// then the slot is nowhere.
+func TestOrphanOfLost(t *testing.T) {
+	const lease = 60 * time.Millisecond
+	db, lost, me := newTwin(1), instance{"1", "lost", "there"}, instance{"2", "b", ""}
+	must1(db.beat(0, lost))(t)
+	if term := must1(db.claim(0, lost, lease, nil, 0))(t); term != 1 {
+		t.Fatal("the slot is not taken")
+	}
+	f := newLife(lease)
+	f.shares = newShares(4)
+	f.shares.heard(company{2, 2})
+	for range 2 {
+		if !taken(f.shares) {
+			t.Fatal("the share is not taken")
+		}
+	}
+	known, nowhere := false, false
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for known, nowhere = false, false; ; time.Sleep(lease / 20) {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			owner := f.owner.Load()
+			known = known || owner != nil && owner.id == "1"
+			nowhere = nowhere || known && owner == nil
+		}
+	}()
+	began := time.Now()
+	l, err := takeSlot(db, 0, me, f, nil)
+	took := time.Since(began)
+	close(stop)
+	<-done
+	must(t, err)
+	must(t, l.Close())
+	if !known || !nowhere || took < (orphanLeases-1)*lease {
+		t.Errorf("the slot of a lost instance is taken after %s; its owner was known: %t, and then not: %t", took, known, nowhere)
+	}
+	if f.shares.owned != 2 || f.shares.extra != 0 {
+		t.Errorf("%d slots are counted after it, %d of them extra", f.shares.owned, f.shares.extra)
 	}
 }

@@ -22,6 +22,7 @@ type Slot struct {
 	life     *life
 	current  atomic.Pointer[log] // that was opened last; nil until then
 	standing atomic.Int32
+	listens  atomic.Bool // see Store.Listen
 }
 
 func newSlot(s *Store, number int) *Slot {

@@ -53,6 +53,9 @@ func (t *twin) beat(slot int, me instance) (heard pulse, err error) {
 	t.with(slot, func(s *twinSlot) {
 		heard = pulse{at: t.now(), owner: s.owner, term: s.term, held: s.held}
 		heard.owner.peer = t.peers[s.owner.id]
+		if heard.silent = 1e15 * time.Microsecond; !t.seen[s.owner.id].IsZero() {
+			heard.silent = heard.at.Sub(t.seen[s.owner.id])
+		}
 		t.seen[me.id] = heard.at
 		t.names[me.id] = me.name
 		if _, known := t.peers[me.id]; !known {

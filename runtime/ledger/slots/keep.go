@@ -23,7 +23,6 @@ func (l *Ledger) keep(s *slot, source Slot) {
 	}
 	said, silent := "", time.Duration(0)
 	for {
-		changed := l.policyChanged()
 		err := l.hold(s, source)
 		var refused *refusedError
 		select {
@@ -36,7 +35,7 @@ func (l *Ledger) keep(s *slot, source Slot) {
 			l.options.Replaced(err)
 			return
 		case errors.As(err, &refused):
-			if !l.waitsFor(s, changed, refused) {
+			if !l.waitsFor(s, refused) {
 				return
 			}
 			continue
@@ -69,29 +68,25 @@ func (l *Ledger) hold(s *slot, source Slot) error {
 	return l.serves(s, source, opened, failed)
 }
 
-// A refusedError says that a slot has refused the default policy.
-type refusedError struct{ error }
-
-// policyChanged returns a channel that is closed when BindDefault has bound another policy.
-func (l *Ledger) policyChanged() <-chan struct{} {
-	l.policy.Lock()
-	defer l.policy.Unlock()
-	return l.policy.changed
+// A refusedError says that a slot has refused the default policy; changed is closed when there is another one.
+type refusedError struct {
+	error
+	changed <-chan struct{}
 }
 
 // waitsFor leaves a slot that has refused the default policy to other instances until there is another policy, and reports false where the instance
 // ends before.
-func (l *Ledger) waitsFor(s *slot, changed <-chan struct{}, refused error) bool {
+func (l *Ledger) waitsFor(s *slot, refused *refusedError) bool {
 	l.options.Log.Error("a slot is left to other instances: it refuses the default policy", "slot", s.number, "reason", refused)
 	s.refuses.Store(true)
-	l.options.Store.Listen(true)
+	l.options.Store.Listen(s.number, true)
 	select {
 	case <-l.options.Stop:
 		return false
-	case <-changed:
+	case <-refused.changed:
 	}
 	s.refuses.Store(false)
-	l.options.Store.Listen(l.Refusing() > 0)
+	l.options.Store.Listen(s.number, false)
 	return true
 }
 
@@ -136,7 +131,7 @@ func (l *Ledger) prepare(s *slot, opened *commit.Ledger) error {
 			if l.options.Refused != nil {
 				err = l.options.Refused(err)
 			}
-			return &refusedError{err}
+			return &refusedError{err, l.policy.changed}
 		case l.options.Bound != nil:
 			l.options.Bound(s.number, bound)
 		}

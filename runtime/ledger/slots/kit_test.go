@@ -265,7 +265,7 @@ func (w *world) NoteFollowed(slot int, lsn uint64) error {
 }
 
 // Listen implements Store.
-func (*world) Listen(bool) {}
+func (*world) Listen(int, bool) {}
 
 // Behind implements Store.
 func (w *world) Behind(lsn uint64) (behind []int, err error) {

@@ -55,8 +55,8 @@ type Store interface {
 	End() (uint64, error)
 	// NoteFollowed notes up to which record of the first slot's log a slot of this instance has copied it.
 	NoteFollowed(slot int, lsn uint64) error
-	// Listen has the owners of slots heard that this instance does not wait for, or not any more.
-	Listen(on bool)
+	// Listen has the owner of a slot heard that this instance does not wait for, or not any more.
+	Listen(slot int, on bool)
 	// Behind returns the slots that an instance owns, and that were not noted to have copied a record.
 	Behind(lsn uint64) ([]int, error)
 }
