@@ -149,10 +149,13 @@ func (e *Exporter) begin(ctx context.Context) error {
 	return nil
 }
 
+// PlaceAt returns what Keep is given where all events up to the end of a record were sent.
+func PlaceAt(end ledger.Head) string { return fmt.Sprintf("%x %d\n", end.Stream, end.LSN) }
+
 // keep keeps the place. One that can't be kept makes the events after it be sent twice, and is no reason to stop.
 func (e *Exporter) keep() {
 	e.sent.Store(e.after)
-	if err := e.config.Keep(fmt.Sprintf("%x %d\n", e.stream, e.after)); err != nil {
+	if err := e.config.Keep(PlaceAt(ledger.Head{Stream: e.stream, LSN: e.after})); err != nil {
 		e.config.Log.Error("how far events were sent by OTLP can't be kept; after a restart some are sent again", "error", err)
 	}
 }

@@ -124,6 +124,22 @@ func (r *service) sentPlace(slot int) (kept string, err error) {
 	return kept, nil
 }
 
+// beginSending notes where the events of a slot begin that is opened for the first time since they are sent: sending starts after it serves.
+func (r *service) beginSending(slot int, l *commit.Ledger) error {
+	if r.settings.OTLPLogs == "" {
+		return nil
+	}
+	kept, err := r.sentPlace(slot)
+	if err != nil || kept != "" {
+		return err
+	}
+	head, err := l.Head(context.Background())
+	if err != nil {
+		return err
+	}
+	return r.keepSentPlace(slot, otlp.PlaceAt(head))
+}
+
 // keepSentPlace keeps what sentPlace returns.
 func (r *service) keepSentPlace(slot int, place string) error {
 	if r.store != nil {

@@ -255,7 +255,10 @@ func (r *service) fitsSlots() error {
 func (r *service) openSlots(errorf func(format string, arguments ...any)) error {
 	many, err := r.store.Share(slots.Options{
 		Commit: commit.Options{Random: r.calls.Random, Logger: errorf, Observer: r.metrics, Clock: r.calls.Clock, Go: r.calls.Go},
-		Remote: r.peers.passing.Ask, Log: r.log, Timers: r.calls.Timers, Go: r.calls.Go, Opened: r.slotOpened,
+		Remote: r.peers.passing.Ask, Log: r.log, Timers: r.calls.Timers, Go: r.calls.Go,
+		Opened: func(slot int, l *commit.Ledger) error {
+			return errors.Join(r.slotOpened(slot, l), r.beginSending(slot, l))
+		},
 		// The decider is there before the first slot comes.
 		Bound:    func(_ int, bound ledger.BoundDefault) { r.decider.DefaultBound(bound) },
 		Refused:  func(err error) error { return r.decider.DefaultRefused(err) },
