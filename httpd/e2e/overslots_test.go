@@ -20,15 +20,15 @@ const slotsSetting = "BAILIFF_SLOTS"
 // overSlots are tests of what clients and operators do that hold over several slots, too. The others look at a data folder, at the memory of
 // one instance, or at what a store of several slots refuses.
 var overSlots = []string{
-	"TestKillEverything", "TestOneHold", "TestOneWrite", "TestFirstDeployments", "TestHostedStory", "TestWebhooks", "TestRegisterLimit",
-	"TestStopUnderLoad", "TestEvents", "TestRestart", "TestTelemetry",
+	"TestKillEverything", "TestOneHold", "TestFirstDeployments", "TestHostedStory", "TestWebhooks", "TestRegisterLimit",
+	"TestStopUnderLoad", "TestEvents", "TestTelemetry",
 }
 
 // moreOverSlots are further ones, which take longer.
 var moreOverSlots = []string{
 	"TestBorders", "TestLimitWithManyClients", "TestQuotaOfKeys", "TestEveryDecisionCode", "TestRequestFields", "TestReplayAfterCrash", "TestActivations",
 	"TestQuota", "TestHoldLimit", "TestKeyLimit", "TestScopes", "TestRollback", "TestEnvironments", "TestWebhookTrouble", "TestTestEnvironment",
-	"TestTLS", "TestGoClient", "TestNodeVerifiesTheService", "TestSmuggling", "TestBodies", "TestEnumeration",
+	"TestTLS", "TestGoClient", "TestNodeVerifiesTheService", "TestSmuggling", "TestBodies", "TestEnumeration", "TestOneWrite", "TestRestart",
 }
 
 // TestOverSlots runs tests over a store of several slots, by way of an instance that has half of them. BAILIFF_OVER_SLOTS=all runs all that
