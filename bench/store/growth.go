@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"bailiff/bench/figures"
@@ -18,12 +20,16 @@ type growth struct {
 	Readings []reading `json:"readings"`
 }
 
-func (g *growth) encode() []byte {
+// write writes the figures into a folder, where one is named.
+func (g *growth) write(folder, file string) error {
+	if folder == "" {
+		return nil
+	}
 	text, err := json.MarshalIndent(g, "", "\t")
 	if err != nil {
 		panic(err) // texts and finite numbers can always be written
 	}
-	return append(text, '\n')
+	return os.WriteFile(filepath.Join(folder, file), append(text, '\n'), 0o644) //nolint:gosec // for all to read
 }
 
 // of is the spread of what of takes from the readings of a question with a number of instances, with one client or with more.
@@ -149,7 +155,7 @@ func (g *growth) simulated() (points [][]outcome) {
 	for _, c := range g.curves() {
 		var line []outcome
 		for _, n := range sizes {
-			line = append(line, simulate(c.costs, n, n*assumedClients, assumedCores, simulatedLength, uint64(n))) //nolint:gosec // small
+			line = append(line, simulate(c.costs, n, 1, n*assumedClients, assumedCores, simulatedLength, uint64(n))) //nolint:gosec // small
 		}
 		points = append(points, line)
 	}

@@ -14,19 +14,38 @@ import (
 	"bailiff/fuzz/kit/page"
 )
 
-// TestGrowthPage holds the page of results and the plots to the figures of the last run, and to a simulation with them.
-func TestGrowthPage(t *testing.T) {
-	text, err := os.ReadFile(growthFile)
+// figuresOf reads the figures of a run.
+func figuresOf(t *testing.T, file string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Fatalf("there is no %s; run: make bench-growth", growthFile)
+		t.Fatalf("there is no %s; run: make bench-growth", file)
 	}
-	g := new(growth)
 	if err == nil {
-		err = json.Unmarshal(text, g)
+		err = json.Unmarshal(text, into)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// measureShortly measures one part too shortly to tell anything, and reads the figures that it writes, from which the page can be made.
+func measureShortly(t *testing.T, part, file string, into any) {
+	t.Helper()
+	o := shortRun(t)
+	o.parts, o.write, o.clients = part, t.TempDir(), 8
+	var out bytes.Buffer
+	if err := run(t.Context(), t, o, &out); err != nil || !strings.Contains(out.String(), "| 8 | allowed |") {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	figuresOf(t, filepath.Join(o.write, file), into)
+	nothingLeft(t, o)
+}
+
+// TestGrowthPage holds the page of results and the plots to the figures of the last run, and to a simulation with them.
+func TestGrowthPage(t *testing.T) {
+	g := new(growth)
+	figuresOf(t, growthFile, g)
 	const rewrite = "go test ./bench/store -run TestGrowthPage -rewrite"
 	points := g.simulated()
 	page.Hold(t, filepath.Join("..", "RESULTS.md"), "growth", rewrite, g.page(points))
@@ -63,7 +82,7 @@ func TestSimulate(t *testing.T) {
 	near := func(a, b float64) bool { return math.Abs(a/b-1) < 0.03 }
 	c := &costs{Direct: 40, Serial: 10, Passed: 30, Pass: 20, Tell: 100, Network: 50}
 	for _, clients := range []int{1, 4, 16} {
-		got := simulate(c, 1, clients, 1, length, 7).rate
+		got := simulate(c, 1, 1, clients, 1, length, 7).rate
 		if want := meanValues(clients, 0, 40, 10); !near(got, want) {
 			t.Errorf("%d clients of one instance: %.0f a second, exactly %.0f", clients, got, want)
 		}
@@ -74,16 +93,16 @@ func TestSimulate(t *testing.T) {
 	for name, bound := range map[string]struct {
 		got, want float64
 	}{
-		"the owner's processors":    {simulate(&costs{Direct: 40, Passed: 40, Serial: 1}, 4, 400, 2, length, 7).rate, 2e6 / 40},
-		"one after the other":       {simulate(&costs{Direct: 1, Passed: 1, Serial: 5}, 4, 400, 2, length, 7).rate, 1e6 / 5},
-		"the database's processors": {simulate(&costs{Record: 10}, 1, 400, 2, length, 7).rate, 1e6 / 10},          // a group comes after the other
-		"groups of all that waits":  {simulate(&costs{Commit: 1000}, 1, 100, 2, length, 7).rate, 50 * 1e6 / 1000}, // half of them wait while the group of the others is written
+		"the owner's processors":    {simulate(&costs{Direct: 40, Passed: 40, Serial: 1}, 4, 1, 400, 2, length, 7).rate, 2e6 / 40},
+		"one after the other":       {simulate(&costs{Direct: 1, Passed: 1, Serial: 5}, 4, 1, 400, 2, length, 7).rate, 1e6 / 5},
+		"the database's processors": {simulate(&costs{Record: 10}, 1, 1, 400, 2, length, 7).rate, 1e6 / 10},          // a group comes after the other
+		"groups of all that waits":  {simulate(&costs{Commit: 1000}, 1, 1, 100, 2, length, 7).rate, 50 * 1e6 / 1000}, // half of them wait while the group of the others is written
 	} {
 		if !near(bound.got, bound.want) {
 			t.Errorf("%s: %.0f a second, and %.0f are to be", name, bound.got, bound.want)
 		}
 	}
-	if a, b := simulate(c, 3, 30, 2, length/10, 7), simulate(c, 3, 30, 2, length/10, 7); a != b {
+	if a, b := simulate(c, 3, 1, 30, 2, length/10, 7), simulate(c, 3, 1, 30, 2, length/10, 7); a != b {
 		t.Errorf("one seed gives %v and %v", a, b)
 	}
 }
@@ -116,22 +135,10 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// TestMachines measures too shortly to tell anything, and writes figures from which the page can be made.
+// TestMachines holds figures of several instances, of which one decides, to be there.
 func TestMachines(t *testing.T) {
-	o := shortRun(t)
-	o.parts, o.write, o.clients = "machines", t.TempDir(), 8
-	var out bytes.Buffer
-	if err := run(t.Context(), t, o, &out); err != nil {
-		t.Fatalf("%v\n%s", err, &out)
-	}
-	text, err := os.ReadFile(filepath.Join(o.write, growthFile))
 	g := new(growth)
-	if err == nil {
-		err = json.Unmarshal(text, g)
-	}
-	if err != nil || !strings.Contains(out.String(), "| 8 | allowed |") {
-		t.Fatalf("%v\n%s", err, &out)
-	}
+	measureShortly(t, machinesPart, growthFile, g)
 	var owner, database, alone, passed float64 // a single window may be shorter than the system counts
 	for _, r := range g.Readings {
 		owner, database = owner+r.Owner, database+r.Database
@@ -144,5 +151,4 @@ func TestMachines(t *testing.T) {
 	if owner == 0 || database == 0 || passed <= alone {
 		t.Errorf("the owner takes %.0f µs, the database %.0f, the others %.0f, and %.0f where they are not asked", owner, database, passed, alone)
 	}
-	nothingLeft(t, o)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -193,10 +192,7 @@ func measureMachines(ctx context.Context, p *players, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "\n%s", g.measured())
-	if p.write != "" {
-		return os.WriteFile(filepath.Join(p.write, growthFile), g.encode(), 0o644) //nolint:gosec // for all to read
-	}
-	return nil
+	return g.write(p.write, growthFile)
 }
 
 // group looks up how many records the groups of each reading had.

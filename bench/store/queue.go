@@ -3,24 +3,30 @@ package main
 import (
 	"container/heap"
 	"math/rand/v2"
+	"slices"
 )
 
-// A simulation is a discrete-event simulation of instances, of which one decides, in a closed loop. Times are in microseconds.
+// A simulation is a discrete-event simulation of instances, each of which decides for its share of the slots, in a closed loop. With one slot
+// the first instance decides for all. Times are in microseconds.
 type simulation struct {
 	costs
 	random *rand.Rand
 	now    float64
 	events events
 
-	owner   *station
-	others  []*station
-	entry   *station // the part of a decision that the ledger does for one request at a time
-	servers *station // of the database
-	waiting []func() // decisions for the next group
-	writing bool
+	instances []*instance
+	entries   []*station // of the slots: the part of a decision that the ledger does for one request at a time
+	servers   *station   // of the database
 
 	count  bool // answers are counted: the warm-up is over
 	waited []float64
+}
+
+// An instance is one of them: a station with its processors.
+type instance struct {
+	*station
+	waiting []func() // decisions for the next transaction
+	writing bool
 }
 
 // An event is something that happens at a time.
@@ -84,53 +90,52 @@ func (s *simulation) serve(at *station, work float64, then func()) {
 // draw returns a time of work with a mean.
 func (s *simulation) draw(mean float64) float64 { return s.random.ExpFloat64() * mean }
 
-// ask sends the requests of one client to an instance, one after the other.
-func (s *simulation) ask(instance int) {
-	asked := s.now
+// ask sends the requests of one client, all with a key of one slot, to an instance, one after the other.
+func (s *simulation) ask(at *instance, slot int) {
+	asked, owner := s.now, s.instances[slot%len(s.instances)]
 	answered := func() {
 		if s.count {
 			s.waited = append(s.waited, s.now-asked)
 		}
-		s.ask(instance)
+		s.ask(at, slot)
 	}
-	if instance == 0 {
-		s.serve(s.owner, s.draw(s.Direct), func() { s.record(answered) })
+	if at == owner {
+		s.serve(at.station, s.draw(s.Direct), func() { s.record(owner, slot, answered) })
 		return
 	}
-	at := s.others[instance-1]
-	s.serve(at, s.draw(s.Pass), func() {
+	s.serve(at.station, s.draw(s.Pass), func() {
 		s.after(s.Network, func() {
-			s.serve(s.owner, s.draw(s.Passed), func() {
-				s.record(func() {
-					s.after(s.Network, func() { s.serve(at, s.draw(s.Tell), answered) })
+			s.serve(owner.station, s.draw(s.Passed), func() {
+				s.record(owner, slot, func() {
+					s.after(s.Network, func() { s.serve(at.station, s.draw(s.Tell), answered) })
 				})
 			})
 		})
 	})
 }
 
-// record takes a decision through the ledger, and calls then when its group has been written.
-func (s *simulation) record(then func()) {
-	s.serve(s.entry, s.draw(s.Serial), func() {
-		s.waiting = append(s.waiting, then)
-		s.write()
+// record takes a decision through the ledger of its slot, and calls then when its group has been written.
+func (s *simulation) record(owner *instance, slot int, then func()) {
+	s.serve(s.entries[slot], s.draw(s.Serial), func() {
+		owner.waiting = append(owner.waiting, then)
+		s.write(owner)
 	})
 }
 
-// write writes all waiting decisions as one group. Only one group is written at a time.
-func (s *simulation) write() {
-	if s.writing || len(s.waiting) == 0 {
+// write writes all waiting decisions of an instance, of all of its slots, in one transaction. An instance has one transaction at a time.
+func (s *simulation) write(owner *instance) {
+	if owner.writing || len(owner.waiting) == 0 {
 		return
 	}
-	group := s.waiting
-	s.waiting, s.writing = nil, true
+	group := owner.waiting
+	owner.waiting, owner.writing = nil, true
 	s.serve(s.servers, s.Group+s.Record*float64(len(group)), func() {
 		s.after(s.Commit, func() {
-			s.writing = false
+			owner.writing = false
 			for _, then := range group {
 				then()
 			}
-			s.write()
+			s.write(owner)
 		})
 	})
 }
@@ -138,15 +143,21 @@ func (s *simulation) write() {
 // An outcome is the result of a simulation: the rate in decisions per second, and the quantiles of the waiting time in milliseconds.
 type outcome struct{ rate, p50, p99 float64 }
 
-// simulate runs the clients for length, after a warm-up of a quarter of it.
-func simulate(c *costs, instances, clients, cores int, length float64, seed uint64) outcome {
-	s := &simulation{costs: *c, random: rand.New(rand.NewPCG(seed, 1))} //nolint:gosec // a simulation's
-	s.owner, s.entry, s.servers = &station{free: cores}, &station{free: 1}, &station{free: cores}
-	for range instances - 1 {
-		s.others = append(s.others, &station{free: cores})
+// simulate runs the clients for length, after a warm-up of a quarter of it. Each client has an instance and, of several slots, one by chance.
+func simulate(c *costs, instances, slots, clients, cores int, length float64, seed uint64) outcome {
+	s := &simulation{costs: *c, random: rand.New(rand.NewPCG(seed, 1)), servers: &station{free: cores}} //nolint:gosec // a simulation's
+	for range instances {
+		s.instances = append(s.instances, &instance{station: &station{free: cores}})
+	}
+	for range slots {
+		s.entries = append(s.entries, &station{free: 1})
 	}
 	for n := range clients {
-		s.ask(n % instances)
+		slot := 0
+		if slots > 1 {
+			slot = s.random.IntN(slots)
+		}
+		s.ask(s.instances[n%instances], slot)
 	}
 	for s.now < length*5/4 {
 		next := heap.Pop(&s.events).(event)
@@ -154,5 +165,10 @@ func simulate(c *costs, instances, clients, cores int, length float64, seed uint
 		s.count = s.now >= length/4
 		next.do()
 	}
-	return s.outcome(length)
+	slices.Sort(s.waited)
+	n := len(s.waited)
+	if n == 0 {
+		return outcome{}
+	}
+	return outcome{float64(n) / length * 1e6, s.waited[n/2] / 1e3, s.waited[n*99/100] / 1e3}
 }

@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -209,10 +206,7 @@ func measureSlots(ctx context.Context, p *players, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "\n%s", g.measured())
-	if p.write != "" {
-		return os.WriteFile(filepath.Join(p.write, slotsFile), g.encode(), 0o644) //nolint:gosec // for all to read
-	}
-	return nil
+	return g.write(p.write, slotsFile)
 }
 
 // shared has the readings of instances each of which decides for its share. Their Owner is the time of all instances.
@@ -262,7 +256,7 @@ func (g *shared) simulated() (points [][]outcome) {
 		c := g.costsOf(q)
 		var line []outcome
 		for _, n := range sizes {
-			line = append(line, simulateSlots(c, n, max(slotsOfStore, 2*n), n*assumedClients, assumedCores, simulatedLength/2, uint64(n))) //nolint:gosec // small
+			line = append(line, simulate(c, n, max(slotsOfStore, 2*n), n*assumedClients, assumedCores, simulatedLength/2, uint64(n))) //nolint:gosec // small
 		}
 		points = append(points, line)
 	}
@@ -279,14 +273,4 @@ func (g *shared) page(points [][]outcome) string {
 		fmt.Fprintf(&b, "| %d | %s | %.1f | %s | %.1f |\n", n, rounded(points[0][i].rate), points[0][i].p99, rounded(points[1][i].rate), points[1][i].p99)
 	}
 	return b.String()
-}
-
-// readShared reads the figures of the last run.
-func readShared() (*shared, error) {
-	g := new(shared)
-	text, err := os.ReadFile(slotsFile)
-	if err == nil {
-		err = json.Unmarshal(text, g)
-	}
-	return g, err
 }

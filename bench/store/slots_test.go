@@ -1,14 +1,8 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"bailiff/fuzz/kit/page"
@@ -16,13 +10,8 @@ import (
 
 // TestSlotsPage holds the page of results to the figures of the last run, and to a simulation with them.
 func TestSlotsPage(t *testing.T) {
-	g, err := readShared()
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Fatalf("there is no %s; run: make bench-growth", slotsFile)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := new(shared)
+	figuresOf(t, slotsFile, g)
 	const rewrite = "go test ./bench/store -run Page -rewrite"
 	points := g.simulated()
 	page.Hold(t, filepath.Join("..", "RESULTS.md"), "slots", rewrite, g.page(points))
@@ -33,46 +22,30 @@ func TestSlotsPage(t *testing.T) {
 	page.Whole(t, filepath.Join("plots", "slots.svg"), rewrite, string(picture))
 }
 
-// TestSimulateSlots holds the simulation to one that is known, and to its bounds.
+// TestSimulateSlots holds the simulation of several slots to its bounds.
 func TestSimulateSlots(t *testing.T) {
 	const length = 1_000_000
 	near := func(a, b float64) bool { return math.Abs(a/b-1) < 0.04 }
 	c := &costs{Direct: 40, Serial: 10, Passed: 30, Pass: 20, Tell: 100, Network: 50, Group: 20, Record: 2, Commit: 100}
-	one, known := simulateSlots(c, 1, 1, 16, 2, length, 7), simulate(c, 1, 16, 2, length, 7)
-	if !near(one.rate, known.rate) {
-		t.Errorf("one instance with one slot: %.0f a second, and %.0f by the other simulation", one.rate, known.rate)
-	}
 	for name, bound := range map[string]struct{ got, want float64 }{
-		"all processors":            {simulateSlots(&costs{Direct: 40, Passed: 20, Pass: 10, Tell: 10}, 4, 16, 800, 2, length, 7).rate, 4 * 2e6 / 40},
-		"the ledgers of slots":      {simulateSlots(&costs{Direct: 1, Passed: 1, Serial: 20}, 2, 4, 800, 8, length, 7).rate, 4 * 1e6 / 20},
-		"the database's processors": {simulateSlots(&costs{Record: 10}, 8, 16, 1600, 2, length, 7).rate, 2e6 / 10},
-		"a transaction at a time":   {simulateSlots(&costs{Group: 1000}, 1, 4, 100, 8, length, 7).rate, 50 * 1e6 / 1000}, // half of the clients wait while the others' groups are written
+		"all processors":            {simulate(&costs{Direct: 40, Passed: 20, Pass: 10, Tell: 10}, 4, 16, 800, 2, length, 7).rate, 4 * 2e6 / 40},
+		"the ledgers of slots":      {simulate(&costs{Direct: 1, Passed: 1, Serial: 20}, 2, 4, 800, 8, length, 7).rate, 4 * 1e6 / 20},
+		"the database's processors": {simulate(&costs{Record: 10}, 8, 16, 1600, 2, length, 7).rate, 2e6 / 10},
+		"a transaction at a time":   {simulate(&costs{Group: 1000}, 1, 4, 100, 8, length, 7).rate, 50 * 1e6 / 1000}, // half of the clients wait while the others' groups are written
 	} {
 		if !near(bound.got, bound.want) {
 			t.Errorf("%s: %.0f a second, and %.0f are to be", name, bound.got, bound.want)
 		}
 	}
-	if a, b := simulateSlots(c, 3, 16, 30, 2, length/10, 7), simulateSlots(c, 3, 16, 30, 2, length/10, 7); a != b {
+	if a, b := simulate(c, 3, 16, 30, 2, length/10, 7), simulate(c, 3, 16, 30, 2, length/10, 7); a != b {
 		t.Errorf("one seed gives %v and %v", a, b)
 	}
 }
 
-// TestSlotsPart measures too shortly to tell anything, and writes figures from which the page can be made.
+// TestSlotsPart holds figures of several instances that decide to be there.
 func TestSlotsPart(t *testing.T) {
-	o := shortRun(t)
-	o.parts, o.write, o.clients = slotsPart, t.TempDir(), 8
-	var out bytes.Buffer
-	if err := run(t.Context(), t, o, &out); err != nil {
-		t.Fatalf("%v\n%s", err, &out)
-	}
-	text, err := os.ReadFile(filepath.Join(o.write, slotsFile))
 	g := new(shared)
-	if err == nil {
-		err = json.Unmarshal(text, g)
-	}
-	if err != nil || !strings.Contains(out.String(), "| 8 | allowed |") {
-		t.Fatalf("%v\n%s", err, &out)
-	}
+	measureShortly(t, slotsPart, slotsFile, g)
 	var instances, database float64 // a single window may be shorter than the system counts
 	for _, r := range g.Readings {
 		instances, database = instances+r.Owner, database+r.Database
@@ -80,5 +53,4 @@ func TestSlotsPart(t *testing.T) {
 	if instances == 0 || database == 0 {
 		t.Errorf("the instances take %.0f µs, and the database %.0f", instances, database)
 	}
-	nothingLeft(t, o)
 }
