@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestCursors: a query goes on where a cursor says, in one log or in several, and takes no text that no page has.
+// TestCursors: a query continues at its cursor, in one log or in several, and refuses a text that is not a cursor.
 func TestCursors(t *testing.T) {
 	for _, q := range []Query{{}, {After: 1}, {After: MaxCursor}, {AfterEach: []uint64{0}}, {AfterEach: []uint64{0, 300, MaxCursor, 7}}} {
 		var again Query

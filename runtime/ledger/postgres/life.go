@@ -113,8 +113,9 @@ func (f *life) compare(db database) error {
 	return f.differ(at, asked)
 }
 
-// differ holds the database's time against when it was asked. Half of the time that the answer took is not held against them.
+// differ notes that the database was heard, and holds its time against when it was asked. Half of the time that the answer took is not held against them.
 func (f *life) differ(at, asked time.Time) error {
+	f.heard.Store(asked.UnixNano())
 	half := f.clock().Sub(asked) / 2
 	offset := at.Sub(asked.Add(half))
 	f.offset.Store(int64(offset))
@@ -133,6 +134,5 @@ func (f *life) beat(db database, slot int, me instance) (heard pulse, err error)
 	if heard, err = db.beat(slot, me); err != nil {
 		return heard, err
 	}
-	f.heard.Store(asked.UnixNano())
 	return heard, f.differ(heard.at, asked)
 }

@@ -131,7 +131,7 @@ func (l *log) wait(after []string, stop <-chan struct{}) (err error) {
 			waits = true
 			l.waits(heard.owner.name)
 		}
-		pause := l.calls.timers.Alarm(l.until(heard, err))
+		pause := l.calls.timers.Alarm(l.until(heard, free, err))
 		select {
 		case <-stop:
 			pause.Stop()
@@ -185,13 +185,17 @@ func (l *log) leaves(free time.Time, heard pulse) bool {
 }
 
 // until returns how long to wait until the database is asked again.
-func (l *log) until(heard pulse, err error) time.Duration {
+func (l *log) until(heard pulse, free time.Time, err error) time.Duration {
 	between := l.lease / beatsPerLease
 	if err == nil && heard.owner.id == "" {
 		l.shares.free()
 	}
-	if err == nil && (heard.owner.id == "" || heard.owner.name == l.me.name && l.shares.mayTake()) {
+	switch {
+	case err != nil:
+	case (heard.owner.id == "" || heard.owner.name == l.me.name) && l.shares.mayTake():
 		return min(between, againPause) // it is free, or the term was moved since it was heard
+	case heard.owner.id == "" && heard.at.Sub(free) < between:
+		return min(between, againPause) // an instance may have ended, so that the share is larger
 	}
 	return between
 }
@@ -221,7 +225,6 @@ func (l *log) claim(heard pulse, blind, orphan bool, after []string) (err error)
 		return nil
 	}
 	if l.term, err = l.db.claim(l.slot, l.me, lease, after, heard.term); l.term == 0 || err != nil {
-		l.term = 0
 		l.shares.give(false)
 	}
 	return err

@@ -21,7 +21,7 @@ func (f *life) waitsFor(owner instance) {
 	if owner.id != "" {
 		next = &Owner{Name: owner.name, Peer: owner.peer, id: owner.id, gone: make(chan struct{})}
 	}
-	if f.owner.CompareAndSwap(before, next) && before != nil {
+	if before := f.owner.Swap(next); before != nil { // each is swapped out once
 		close(before.gone)
 	}
 }

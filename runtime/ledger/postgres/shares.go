@@ -24,7 +24,7 @@ type shares struct {
 }
 
 func newShares(slots int) *shares {
-	return &shares{slots: slots, leave: make(chan struct{}, 1), ask: make(chan struct{}, 1)}
+	return &shares{slots: slots, long: restLooks, leave: make(chan struct{}, 1), ask: make(chan struct{}, 1)}
 }
 
 // most is how many slots the instance may own.
@@ -38,7 +38,7 @@ func (s *shares) most() int {
 const (
 	// restLooks is how many looks at the others there are at least between two slots that are offered to them, beside those above the share.
 	restLooks = beatsPerLease
-	// mostRest is how many there are at most: a slot that no other instance takes is without an owner for a lease.
+	// mostRest is how many there are at most: a slot that no other instance takes is without an owner for up to orphanLeases.
 	mostRest = 256 * restLooks
 )
 
@@ -85,13 +85,13 @@ func (s *shares) take(orphan bool) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	extra := s.owned-s.extra >= s.most()
-	if extra && (!orphan || s.live == 0) {
+	over := s.owned - s.extra - s.most()
+	if over > 0 || over == 0 && (!orphan || s.live == 0) { // one that has slots to hand over takes none
 		return false
 	}
-	if s.owned++; extra { // no other instance has taken it, and none would at once
+	if s.owned++; over == 0 { // no other instance has taken it, and none would at once
 		s.extra++
-		s.rest = max(s.rest, s.long, restLooks)
+		s.rest = max(s.rest, s.long)
 	}
 	return true
 }
@@ -127,7 +127,7 @@ func (s *shares) goes() {
 func (s *shares) judge() {
 	giving := s.live > 0 && s.rest == 0 && (s.few() && s.owned-s.going > s.slots/s.live || s.extra > 0 && s.owned-s.going > s.most())
 	if giving {
-		s.rest = max(restLooks, s.long)
+		s.rest = s.long
 		s.long = min(2*s.rest, mostRest) // where that was in vain
 		s.asked = true
 	}
@@ -147,11 +147,8 @@ func (s *shares) judge() {
 	}
 }
 
-// heard notes which instances were heard, at a look when it was time for one.
-func (s *shares) heard(c company) { s.saw(c, 1) }
-
-// saw is heard at a look of which so many count.
-func (s *shares) saw(c company, looks int) {
+// heard notes which instances were heard at a look, of which one counts when it was time for it.
+func (s *shares) heard(c company, looks int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rest = max(0, s.rest-looks)
@@ -169,7 +166,7 @@ func (s *shares) follow(db manifold, name string, lease time.Duration, stop <-ch
 	pause := machine.timers.Alarm(lease / beatsPerLease)
 	for looks := 1; ; {
 		if c, err := db.live(name, lease); err == nil {
-			s.saw(c, looks)
+			s.heard(c, looks)
 		}
 		if looks > 0 {
 			also()

@@ -9,7 +9,7 @@ import (
 // be handed over.
 func TestShares(t *testing.T) {
 	s := newShares(9)
-	of := func(live int) { s.heard(company{live, 9 / live}) }
+	of := func(live int) { s.heard(company{live, 9 / live}, 1) }
 	if taken(s) || s.mayTake() {
 		t.Error("a slot is taken before it is known how many instances there are")
 	}
@@ -71,7 +71,7 @@ func TestShares(t *testing.T) {
 // to it.
 func TestSharesOfFew(t *testing.T) {
 	s := newShares(17)
-	s.heard(company{6, 2})
+	s.heard(company{6, 2}, 1)
 	for range 3 {
 		taken(s)
 	}
@@ -83,16 +83,16 @@ func TestSharesOfFew(t *testing.T) {
 			return false
 		}
 	}
-	if s.heard(company{8, 2}); asked() || s.waits() {
+	if s.heard(company{8, 2}, 1); asked() || s.waits() {
 		t.Error("a slot is asked for although each instance has its share")
 	}
-	if s.heard(company{8, 0}); !asked() || !s.waits() {
+	if s.heard(company{8, 0}, 1); !asked() || !s.waits() {
 		t.Error("nothing is asked for where an instance has no slot")
 	}
 	s.goes()
 	s.give(true)
 	for range 2 * restLooks {
-		if s.heard(company{8, 0}); asked() {
+		if s.heard(company{8, 0}, 1); asked() {
 			t.Fatal("an instance is left with fewer slots than each can have")
 		}
 	}
@@ -100,10 +100,10 @@ func TestSharesOfFew(t *testing.T) {
 		t.Error("a free slot is not left to the instance that has few")
 	}
 	taken(s) // no other one has taken it
-	if s.heard(company{8, 0}); !asked() {
+	if s.heard(company{8, 0}, 1); !asked() {
 		t.Error("nothing is asked for after a rest")
 	}
-	if s.heard(company{8, 0}); asked() {
+	if s.heard(company{8, 0}, 1); asked() {
 		t.Error("a slot is asked for again at once")
 	}
 }
@@ -113,7 +113,7 @@ func taken(s *shares) bool { return s.take(false) }
 // TestSharesOfOrphans: a slot that no other instance takes is taken beyond the share, and is kept until another one has few.
 func TestSharesOfOrphans(t *testing.T) {
 	s := newShares(4)
-	s.heard(company{2, 2})
+	s.heard(company{2, 2}, 1)
 	for _, want := range []bool{true, true, false} {
 		if taken(s) != want {
 			t.Fatal("the share is not two of four")
@@ -124,7 +124,7 @@ func TestSharesOfOrphans(t *testing.T) {
 	}
 	offered := func() bool {
 		for range restLooks + 1 {
-			if s.heard(company{2, 1}); len(s.leave) > 0 {
+			if s.heard(company{2, 1}, 1); len(s.leave) > 0 {
 				<-s.leave
 				return true
 			}
@@ -136,7 +136,7 @@ func TestSharesOfOrphans(t *testing.T) {
 	}
 	s.goes()
 	s.give(true)
-	if s.heard(company{2, 2}); len(s.leave) > 0 || s.owned != 2 || s.extra != 0 || s.going != 0 {
+	if s.heard(company{2, 2}, 1); len(s.leave) > 0 || s.owned != 2 || s.extra != 0 || s.going != 0 {
 		t.Errorf("%d slots are left, %d of them extra", s.owned, s.extra)
 	}
 	if newShares(4).take(true) {
@@ -147,15 +147,19 @@ func TestSharesOfOrphans(t *testing.T) {
 // TestOrphanOfLost: an instance that has its share takes the slot of one that is lost and has released nothing, where no other one does; until
 // then the slot is nowhere.
 func TestOrphanOfLost(t *testing.T) {
-	const lease = 60 * time.Millisecond
-	db, lost, me := newTwin(1), instance{"1", "lost", "there"}, instance{"2", "b", ""}
+	each(t, func(t *testing.T, fresh func(string) database) { orphanOfLost(t, fresh("")) })
+}
+
+func orphanOfLost(t *testing.T, db database) {
+	const lease = 300 * time.Millisecond
+	lost, me := instance{"1", "lost", "there"}, instance{"2", "b", ""}
 	must1(db.beat(0, lost))(t)
 	if term := must1(db.claim(0, lost, lease, nil, 0))(t); term != 1 {
 		t.Fatal("the slot is not taken")
 	}
 	f := newLife(lease)
 	f.shares = newShares(4)
-	f.shares.heard(company{2, 2})
+	f.shares.heard(company{2, 2}, 1)
 	for range 2 {
 		if !taken(f.shares) {
 			t.Fatal("the share is not taken")
@@ -177,7 +181,7 @@ func TestOrphanOfLost(t *testing.T) {
 		}
 	}()
 	began := time.Now()
-	l, err := takeSlot(db, 0, me, f, nil)
+	l, err := takeSlot(unclosed{db}, 0, me, f, nil)
 	took := time.Since(began)
 	close(stop)
 	<-done

@@ -72,10 +72,6 @@ func (l *Ledger) LookupKeyID(ctx context.Context, id ledger.ID) (key *ledger.Key
 	return &f.Key, f.OK, err
 }
 
-func (m methods) Replay(ctx context.Context, key ledger.ID, lsn uint64) (ledger.ReplayedDecision, error) {
-	return m.Ledger.Replay(ctx, key, lsn)
-}
-
 // Replay implements ledger.Ledger.
 func (l *Ledger) Replay(ctx context.Context, key ledger.ID, lsn uint64) (answer ledger.ReplayedDecision, err error) {
 	err = l.ask(ctx, "Replay", []any{&answer}, key, lsn)
@@ -93,18 +89,10 @@ func (l *Ledger) CreateKey(ctx context.Context, key ledger.Key) error {
 	return l.ask(ctx, "CreateKey", nil, key)
 }
 
-func (m methods) RevokeKey(ctx context.Context, id ledger.ID, at int64) (ledger.Key, error) {
-	return m.Ledger.RevokeKey(ctx, id, at)
-}
-
 // RevokeKey implements ledger.Ledger.
 func (l *Ledger) RevokeKey(ctx context.Context, id ledger.ID, at int64) (answer ledger.Key, err error) {
 	err = l.ask(ctx, "RevokeKey", []any{&answer}, id, at)
 	return answer, err
-}
-
-func (m methods) ChangeKey(ctx context.Context, change ledger.KeyChange) (ledger.Key, error) {
-	return m.Ledger.ChangeKey(ctx, change)
 }
 
 // ChangeKey implements ledger.Ledger.
@@ -113,18 +101,10 @@ func (l *Ledger) ChangeKey(ctx context.Context, change ledger.KeyChange) (answer
 	return answer, err
 }
 
-func (m methods) Deploy(ctx context.Context, d *ledger.Deployment) (ledger.Deployed, error) {
-	return m.Ledger.Deploy(ctx, d)
-}
-
 // Deploy implements ledger.Ledger.
 func (l *Ledger) Deploy(ctx context.Context, d *ledger.Deployment) (answer ledger.Deployed, err error) {
 	err = l.ask(ctx, "Deploy", []any{&answer}, d)
 	return answer, err
-}
-
-func (m methods) Policy(ctx context.Context, key ledger.ID) (ledger.StoredPolicy, error) {
-	return m.Ledger.Policy(ctx, key)
 }
 
 // Policy implements ledger.Ledger.
@@ -133,18 +113,10 @@ func (l *Ledger) Policy(ctx context.Context, key ledger.ID) (answer ledger.Store
 	return answer, err
 }
 
-func (m methods) DeployedPolicy(ctx context.Context, key ledger.ID, lsn uint64) (ledger.StoredPolicy, error) {
-	return m.Ledger.DeployedPolicy(ctx, key, lsn)
-}
-
 // DeployedPolicy implements ledger.Ledger.
 func (l *Ledger) DeployedPolicy(ctx context.Context, key ledger.ID, lsn uint64) (answer ledger.StoredPolicy, err error) {
 	err = l.ask(ctx, "DeployedPolicy", []any{&answer}, key, lsn)
 	return answer, err
-}
-
-func (m methods) Deployments(ctx context.Context, key ledger.ID) ([]ledger.DeploymentView, error) {
-	return m.Ledger.Deployments(ctx, key)
 }
 
 // Deployments implements ledger.Ledger.
@@ -153,18 +125,10 @@ func (l *Ledger) Deployments(ctx context.Context, key ledger.ID) (answer []ledge
 	return answer, err
 }
 
-func (m methods) ResolveHold(ctx context.Context, r ledger.Resolution) (ledger.Hold, error) {
-	return m.Ledger.ResolveHold(ctx, r)
-}
-
 // ResolveHold implements ledger.Ledger.
 func (l *Ledger) ResolveHold(ctx context.Context, r ledger.Resolution) (answer ledger.Hold, err error) {
 	err = l.ask(ctx, "ResolveHold", []any{&answer}, r)
 	return answer, err
-}
-
-func (m methods) Hold(ctx context.Context, key ledger.ID, id ledger.ID, at int64) (ledger.Hold, error) {
-	return m.Ledger.Hold(ctx, key, id, at)
 }
 
 // Hold implements ledger.Ledger.
@@ -173,28 +137,16 @@ func (l *Ledger) Hold(ctx context.Context, key ledger.ID, id ledger.ID, at int64
 	return answer, err
 }
 
-func (m methods) Holds(ctx context.Context, key ledger.ID, at int64) ([]ledger.Hold, error) {
-	return m.Ledger.Holds(ctx, key, at)
-}
-
 // Holds implements ledger.Ledger.
 func (l *Ledger) Holds(ctx context.Context, key ledger.ID, at int64) (answer []ledger.Hold, err error) {
 	err = l.ask(ctx, "Holds", []any{&answer}, key, at)
 	return answer, err
 }
 
-func (m methods) Counter(ctx context.Context, key ledger.ID, counter ledger.Counter, at int64) (amount.Amount, error) {
-	return m.Ledger.Counter(ctx, key, counter, at)
-}
-
 // Counter implements ledger.Ledger.
 func (l *Ledger) Counter(ctx context.Context, key ledger.ID, counter ledger.Counter, at int64) (answer amount.Amount, err error) {
 	err = l.ask(ctx, "Counter", []any{&answer}, key, counter, at)
 	return answer, err
-}
-
-func (m methods) Usage(ctx context.Context, key ledger.ID) ([]ledger.Usage, error) {
-	return m.Ledger.Usage(ctx, key)
 }
 
 // Usage implements ledger.Ledger.
@@ -213,17 +165,9 @@ func (l *Ledger) Halt(ctx context.Context, h *ledger.Halt) error {
 	return l.ask(ctx, "Halt", nil, h)
 }
 
-func (m methods) RotateOperator(ctx context.Context, r *ledger.Rotation) error {
-	return m.Ledger.RotateOperator(ctx, r)
-}
-
 // RotateOperator implements ledger.Ledger.
 func (l *Ledger) RotateOperator(ctx context.Context, r *ledger.Rotation) error {
 	return l.ask(ctx, "RotateOperator", nil, r)
-}
-
-func (m methods) StateApprover(ctx context.Context, s *ledger.ApproverStatement, at int64) error {
-	return m.Ledger.StateApprover(ctx, s, at)
 }
 
 // StateApprover implements ledger.Ledger.
@@ -231,17 +175,9 @@ func (l *Ledger) StateApprover(ctx context.Context, s *ledger.ApproverStatement,
 	return l.ask(ctx, "StateApprover", nil, s, at)
 }
 
-func (m methods) CreateWebhook(ctx context.Context, w ledger.Webhook) error {
-	return m.Ledger.CreateWebhook(ctx, w)
-}
-
 // CreateWebhook implements ledger.Ledger.
 func (l *Ledger) CreateWebhook(ctx context.Context, w ledger.Webhook) error {
 	return l.ask(ctx, "CreateWebhook", nil, w)
-}
-
-func (m methods) RemoveWebhook(ctx context.Context, c ledger.WebhookChange) error {
-	return m.Ledger.RemoveWebhook(ctx, c)
 }
 
 // RemoveWebhook implements ledger.Ledger.
@@ -249,17 +185,9 @@ func (l *Ledger) RemoveWebhook(ctx context.Context, c ledger.WebhookChange) erro
 	return l.ask(ctx, "RemoveWebhook", nil, c)
 }
 
-func (m methods) EnableWebhook(ctx context.Context, c ledger.WebhookChange) error {
-	return m.Ledger.EnableWebhook(ctx, c)
-}
-
 // EnableWebhook implements ledger.Ledger.
 func (l *Ledger) EnableWebhook(ctx context.Context, c ledger.WebhookChange) error {
 	return l.ask(ctx, "EnableWebhook", nil, c)
-}
-
-func (m methods) Webhooks(ctx context.Context, key ledger.ID) ([]ledger.Webhook, error) {
-	return m.Ledger.Webhooks(ctx, key)
 }
 
 // Webhooks implements ledger.Ledger.
@@ -268,17 +196,9 @@ func (l *Ledger) Webhooks(ctx context.Context, key ledger.ID) (answer []ledger.W
 	return answer, err
 }
 
-func (m methods) MeetTools(ctx context.Context, t *ledger.ToolList) error {
-	return m.Ledger.MeetTools(ctx, t)
-}
-
 // MeetTools implements ledger.Ledger.
 func (l *Ledger) MeetTools(ctx context.Context, t *ledger.ToolList) error {
 	return l.ask(ctx, "MeetTools", nil, t)
-}
-
-func (m methods) AcceptTool(ctx context.Context, d *ledger.PinDecision) error {
-	return m.Ledger.AcceptTool(ctx, d)
 }
 
 // AcceptTool implements ledger.Ledger.
@@ -286,17 +206,9 @@ func (l *Ledger) AcceptTool(ctx context.Context, d *ledger.PinDecision) error {
 	return l.ask(ctx, "AcceptTool", nil, d)
 }
 
-func (m methods) ForgetTools(ctx context.Context, d *ledger.PinDecision) error {
-	return m.Ledger.ForgetTools(ctx, d)
-}
-
 // ForgetTools implements ledger.Ledger.
 func (l *Ledger) ForgetTools(ctx context.Context, d *ledger.PinDecision) error {
 	return l.ask(ctx, "ForgetTools", nil, d)
-}
-
-func (m methods) Pins(ctx context.Context, key ledger.ID, server string) ([]ledger.Pin, error) {
-	return m.Ledger.Pins(ctx, key, server)
 }
 
 // Pins implements ledger.Ledger.
@@ -305,18 +217,10 @@ func (l *Ledger) Pins(ctx context.Context, key ledger.ID, server string) (answer
 	return answer, err
 }
 
-func (m methods) Pin(ctx context.Context, key ledger.ID, server string, tool string) (ledger.Pin, error) {
-	return m.Ledger.Pin(ctx, key, server, tool)
-}
-
 // Pin implements ledger.Ledger.
 func (l *Ledger) Pin(ctx context.Context, key ledger.ID, server string, tool string) (answer ledger.Pin, err error) {
 	err = l.ask(ctx, "Pin", []any{&answer}, key, server, tool)
 	return answer, err
-}
-
-func (m methods) Events(ctx context.Context, query ledger.EventQuery) (ledger.EventPage, error) {
-	return m.Ledger.Events(ctx, query)
 }
 
 // Events implements ledger.Ledger.
@@ -333,18 +237,10 @@ func (l *Ledger) Head(ctx context.Context) (answer ledger.Head, err error) {
 	return answer, err
 }
 
-func (m methods) Path(ctx context.Context, lsn uint64, most int) (ledger.Path, error) {
-	return m.Ledger.Path(ctx, lsn, most)
-}
-
 // Path implements ledger.Ledger.
 func (l *Ledger) Path(ctx context.Context, lsn uint64, most int) (answer ledger.Path, err error) {
 	err = l.ask(ctx, "Path", []any{&answer}, lsn, most)
 	return answer, err
-}
-
-func (m methods) Groups(ctx context.Context, after uint64, most int) (ledger.Path, ledger.Head, error) {
-	return m.Ledger.Groups(ctx, after, most)
 }
 
 // Groups implements ledger.Ledger.

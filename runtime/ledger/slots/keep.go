@@ -32,7 +32,9 @@ func (l *Ledger) keep(s *slot, source Slot) {
 		}
 		switch {
 		case errors.Is(err, ledger.ErrLocked):
-			l.options.Replaced(err)
+			if l.options.Replaced != nil {
+				l.options.Replaced(err)
+			}
 			return
 		case errors.As(err, &refused):
 			if !l.waitsFor(s, refused) {

@@ -131,11 +131,9 @@ func (l *Ledger) tells(key ledger.ID, tell func(asked) error) error {
 
 // each calls visit with the ledger of each slot that is here, until it returns an error.
 func (l *Ledger) each(visit func(*commit.Ledger) error) error {
-	for _, s := range l.slots {
-		if here := s.here.Load(); here != nil {
-			if err := visit(here); err != nil {
-				return err
-			}
+	for _, here := range l.Here() {
+		if err := visit(here); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -551,7 +549,7 @@ func (l *Ledger) Retain(ctx context.Context, q *ledger.Retention) (*ledger.Drop,
 	return c.Retain(ctx, q)
 }
 
-// Beginning implements ledger.Ledger, for a store of one slot; the log of each of several begins with its first record.
+// Beginning implements ledger.Ledger, for a store of one slot. Of several, LogOf has those of each log.
 func (l *Ledger) Beginning() ledger.Beginning {
 	c, err := l.only()
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"bailiff/vm/errcode"
 )
 
-// TestEventsOfAll: the events of all slots come in the order of their times, each once, and a page goes on where the one before has ended.
+// TestEventsOfAll: the events of all slots are listed in the order of their times, each once, and each page continues after the last event of the one
+// before.
 func TestEventsOfAll(t *testing.T) {
 	a, b, keys := two(t, true)
 	var want []string

@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -132,7 +133,7 @@ type slot struct {
 	poke    chan struct{}                 // one token: the first slot's log has grown
 	opening atomic.Uint64                 // how often it has come
 	doubts  atomic.Uint64                 // keys of it that could not be looked up
-	refuses atomic.Bool                   // the instance\'s default policy
+	refuses atomic.Bool                   // the instance's default policy
 
 	mu     sync.Mutex
 	guests *guests // of here; nil when it is about to leave
@@ -240,16 +241,15 @@ func (l *Ledger) Whole() bool {
 	return true
 }
 
-// Here calls visit with the ledger of each slot that is here, until it returns an error.
-func (l *Ledger) Here(visit func(slot int, of *commit.Ledger) error) error {
-	for _, s := range l.slots {
-		if here := s.here.Load(); here != nil {
-			if err := visit(s.number, here); err != nil {
-				return err
+// Here are the ledgers of the slots that are here, by their numbers.
+func (l *Ledger) Here() iter.Seq2[int, *commit.Ledger] {
+	return func(yield func(int, *commit.Ledger) bool) {
+		for _, s := range l.slots {
+			if here := s.here.Load(); here != nil && !yield(s.number, here) {
+				return
 			}
 		}
 	}
-	return nil
 }
 
 // A Stay is a request's time in a slot that is here. It confirms what the request has seen of the slot.
