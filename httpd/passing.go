@@ -8,13 +8,11 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -131,31 +129,23 @@ func (s *Server) send(c *call, to peers.Instance) (answered bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), peers.Time)
 	end := sync.OnceFunc(func() { cancel(); leave() })
 	go peers.Follow(ctx, cancel, to, s.http.Serving().Done())
-	var sent atomic.Bool
-	late := time.AfterFunc(s.config.Pass.Patience, func() {
-		if !sent.Load() {
-			cancel()
-		}
-	})
-	defer late.Stop()
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
 	stop := func() {}
 	if c.IsGet() && len(c.input) == 0 { // it may wait for a hold, for a client that has gone
 		watched, unwatch := strict.Watch(ctx, c.Conn())
 		leaves := context.AfterFunc(watched, cancel)
 		stop = func() { leaves(); unwatch() } // unwatch ends watched, too
 	}
-	request := c.toPass(traced)
+	request := c.toPass()
 	if s.config.Pass.Sign != nil {
 		request.Header[peers.Signs] = []string{s.config.Pass.Pair}
 	}
-	response, err := s.config.Pass.Transport(to, false).RoundTrip(request)
+	response, sent, err := s.config.Pass.Once(ctx, cancel, to, false, request)
 	stop()
 	if err != nil {
 		defer end()
 		var unreachable peers.UnreachableError
 		switch {
-		case sent.Load():
+		case sent:
 			s.lose(c)
 		case errors.As(err, &unreachable) || ctx.Err() != nil:
 			return false
@@ -191,7 +181,7 @@ var hopHeaders = map[string]bool{
 var repeatable = []string{http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace}
 
 // toPass returns the request as it is, with what the other instance can't see of it.
-func (c *call) toPass(ctx context.Context) *http.Request {
+func (c *call) toPass() *http.Request {
 	header := http.Header{"User-Agent": nil}
 	for line := range bytes.Lines(c.Request.Header.RawHeaders()) { // the library that has read them would write some in another way
 		raw, value, _ := bytes.Cut(line, []byte(":"))
@@ -218,7 +208,7 @@ func (c *call) toPass(ctx context.Context) *http.Request {
 	if len(c.input) > 0 || slices.Contains(repeatable, request.Method) {
 		request.Body = peers.Body{Reader: bytes.NewReader(c.input)}
 	}
-	return request.WithContext(ctx)
+	return request
 }
 
 // tell answers as another instance has; end ends its request.

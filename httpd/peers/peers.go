@@ -191,6 +191,21 @@ func (p *Passing) Reach(ctx context.Context, to Instance) error {
 	return errors.Join(err, response.Body.Close())
 }
 
+// Once sends a request to an instance, once, and reports whether it may have arrived. ctx is the request's, which cancel ends where no
+// connection is free within Patience.
+func (p *Passing) Once(ctx context.Context, cancel func(), to Instance, questions bool, request *http.Request) (response *http.Response, sent bool, err error) {
+	var began atomic.Bool
+	late := time.AfterFunc(p.Patience, func() {
+		if !began.Load() {
+			cancel()
+		}
+	})
+	defer late.Stop()
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { began.Store(true) }})
+	response, err = p.Transport(to, questions).RoundTrip(request.WithContext(traced))
+	return response, began.Load(), err
+}
+
 // Ask takes a question about a slot to the instance that has it, once ([slots.Options.Remote]).
 func (p *Passing) Ask(ctx context.Context, slot int, question []byte) (answer []byte, err error) {
 	to := p.Owner(slot)
@@ -200,14 +215,12 @@ func (p *Passing) Ask(ctx context.Context, slot int, question []byte) (answer []
 	ctx, cancel := context.WithTimeout(ctx, Time)
 	defer cancel()
 	go Follow(ctx, cancel, to, nil)
-	var sent atomic.Bool
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
-	request := (&http.Request{
+	request := &http.Request{
 		Method: http.MethodPost, URL: &url.URL{Scheme: "http", Host: "bailiff", Path: Root + strconv.Itoa(slot)}, Host: "bailiff",
 		Header: http.Header{From: {Unnamed}}, Body: Body{bytes.NewReader(question)}, ContentLength: int64(len(question)),
-	}).WithContext(traced)
-	response, err := p.Transport(to, true).RoundTrip(request)
-	if err != nil && !sent.Load() {
+	}
+	response, sent, err := p.Once(ctx, cancel, to, true, request)
+	if err != nil && !sent {
 		return nil, fmt.Errorf("%w: %s can't be reached: %v", slots.ErrElsewhere, to.Name, err) //nolint:errorlint // nothing was sent
 	}
 	if err != nil {

@@ -38,7 +38,6 @@ func (r *service) checkRecord(ctx context.Context, by proof) error {
 		if by.file != "" {
 			return errors.New("--checkpoint: the store has a log for each of its slots, each with a checkpoint in SVC_DATA_DIR; put the one there that is missing")
 		}
-		r.signedSlots = map[int]ledger.Head{}
 		return r.recordSigner()
 	}
 	head, err := r.durableHead(ctx)
@@ -67,8 +66,12 @@ func (r *service) servedBefore() bool {
 }
 
 // remedy says how a service starts whose checkpoint is not there, or not good.
-const remedy = "put it back, or start with serve --checkpoint FILE, a copy that was kept elsewhere; " +
-	"if no record can be missing, start once with serve --no-checkpoint"
+func (r *service) remedy() string {
+	if r.many != nil {
+		return "put it back; if no record can be missing, start once with serve --no-checkpoint"
+	}
+	return "put it back, or start with serve --checkpoint FILE, a copy that was kept elsewhere; if no record can be missing, start once with serve --no-checkpoint"
+}
 
 // compare holds the head of the ledger against a checkpoint. The error wraps errMissing where the ledger does not reach
 // it, and fs.ErrNotExist where there is none.
@@ -77,9 +80,9 @@ func (r *service) compare(path string, head ledger.Head) error {
 	var unread *fs.PathError
 	switch {
 	case errors.As(err, &unread):
-		return fmt.Errorf("the last checkpoint can't be read, so missing records cannot be ruled out: %w; %s", err, remedy)
+		return fmt.Errorf("the last checkpoint can't be read, so missing records cannot be ruled out: %w; %s", err, r.remedy())
 	case err != nil:
-		return fmt.Errorf("the last checkpoint, %s, was altered or is another service's, so missing records cannot be ruled out: %w; %s", path, err, remedy)
+		return fmt.Errorf("the last checkpoint, %s, was altered or is another service's, so missing records cannot be ruled out: %w; %s", path, err, r.remedy())
 	case kept.Stream != head.Stream || kept.LSN > head.LSN || kept.LSN == head.LSN && kept.Hash != head.Hash:
 		return fmt.Errorf("%w: %s, signed at %s, is of record %d of the log %x, and the ledger ends at %d of %x; restore a newer backup, or start once with serve --no-checkpoint to go on without them",
 			errMissing, path, kept.At.Format(time.RFC3339), kept.LSN, kept.Stream, head.LSN, head.Stream)
@@ -110,38 +113,39 @@ func (r *service) keepCheckpoint(ctx context.Context) error {
 	switch {
 	case errors.Is(err, errMissing):
 		return err
-	case err != nil && r.signed.LSN > 0:
+	case err != nil && r.signed[r.settings.CheckpointPath()].LSN > 0:
 		r.log.Error("the checkpoint was removed or changed while the service ran; it is written again", "path", r.settings.CheckpointPath(), "error", err)
-		r.signed = ledger.Head{}
+		delete(r.signed, r.settings.CheckpointPath())
 	}
 	return r.writeCheckpoint(head)
 }
 
-// writeCheckpoint signs a head, and records by which keys. It does nothing where that head is signed already, or the
-// ledger is empty.
+// writeCheckpoint signs the head of the ledger.
 func (r *service) writeCheckpoint(head ledger.Head) error {
 	now := r.clock()
-	if head.LSN != 0 && r.signed != head {
-		if err := r.signHead(head, now); err != nil {
-			return err
-		}
+	if err := r.signHead(r.settings.CheckpointPath(), head, now); err != nil {
+		return err
 	}
 	r.checkpointed.Store(now.UnixNano())
 	return nil
 }
 
-func (r *service) signHead(head ledger.Head, now time.Time) error {
+// signHead signs the head of a log, and records by which keys. It does nothing where that head is signed already, or the log is empty.
+func (r *service) signHead(path string, head ledger.Head, now time.Time) error {
+	if head.LSN == 0 || r.signed[path] == head {
+		return nil
+	}
 	signed, err := r.signer.SignCheckpoint(attest.Checkpoint{Stream: head.Stream, LSN: head.LSN, Hash: head.Hash, At: now})
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.ReplacePrivate(r.settings.CheckpointPath(), signed); err != nil {
+	if err := atomicfile.ReplacePrivate(path, signed); err != nil {
 		return err
 	}
 	if err := r.recordSigner(); err != nil {
 		return err
 	}
-	r.signed = head
+	r.signed[path] = head
 	return nil
 }
 
@@ -236,33 +240,23 @@ func (r *service) fails(err error) {
 
 // keepSlotCheckpoints signs how far the logs have come of the slots that are here.
 func (r *service) keepSlotCheckpoints(ctx context.Context) error {
-	heads := map[int]ledger.Head{}
-	err := r.many.Here(func(slot int, l *commit.Ledger) error {
-		if err := l.Flush(ctx); err != nil {
-			return nil //nolint:nilerr // it is being lost, which is said elsewhere
+	now, all := r.clock(), true
+	for slot, l := range r.many.Here() {
+		err := l.Flush(ctx)
+		var head ledger.Head
+		if err == nil {
+			head, err = l.Head(ctx)
 		}
-		if head, err := l.Head(ctx); err == nil && head.LSN > 0 {
-			heads[slot] = head
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	now := r.clock()
-	for slot, head := range heads {
-		if r.signedSlots[slot] == head {
+		if err != nil { // it is being lost, which is said elsewhere
+			all = false
 			continue
 		}
-		signed, err := r.signer.SignCheckpoint(attest.Checkpoint{Stream: head.Stream, LSN: head.LSN, Hash: head.Hash, At: now})
-		if err == nil {
-			err = atomicfile.ReplacePrivate(r.settings.SlotCheckpointPath(slot), signed)
-		}
-		if err != nil {
+		if err := r.signHead(r.settings.SlotCheckpointPath(slot), head, now); err != nil {
 			return fmt.Errorf("slot %d: %w", slot, err)
 		}
-		r.signedSlots[slot] = head
 	}
-	r.checkpointed.Store(now.UnixNano())
-	return r.recordSigner()
+	if all {
+		r.checkpointed.Store(now.UnixNano())
+	}
+	return nil
 }

@@ -104,13 +104,11 @@ func wait(ctx context.Context, ended <-chan error) (fault error, inTime bool) {
 // instances, wait.
 const drainPatience = 2 * time.Second
 
-// drain ends what clients ask for. The slots are handed over when that is done, or takes long: requests go on at the instances that have
-// them next.
+// drain ends what clients ask for. The slots are handed over with the ledger or, where requests take longer than drainPatience, earlier:
+// requests continue at the instances that have them next.
 func (r *service) drain(ctx context.Context) error {
-	if r.many == nil {
-		return shutDown(ctx, r.clients)
+	if r.many != nil {
+		time.AfterFunc(drainPatience, r.endStore)
 	}
-	late := time.AfterFunc(drainPatience, r.endStore)
-	defer late.Stop()
 	return shutDown(ctx, r.clients)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -107,7 +108,7 @@ func (r *service) sentBy(slot int) string {
 	return pgledger.SentByOTLP + "-" + strconv.Itoa(slot)
 }
 
-// sentPlace returns up to where events were sent by OTLP: where the record is, so that another instance goes on there.
+// sentPlace returns the place in a log up to which events were sent by OTLP. It is stored with the log, so that another instance continues there.
 func (r *service) sentPlace(slot int) (kept string, err error) {
 	if r.store != nil {
 		kept, err = r.store.Place(r.sentBy(slot))
@@ -161,8 +162,7 @@ func (r *service) perSlot(task func(ctx context.Context, slot int, log ledger.Lo
 	return func(ctx context.Context) error {
 		all := map[int]*running{}
 		look := func(ctx context.Context) error {
-			here := map[int]*commit.Ledger{}
-			_ = r.many.Here(func(slot int, l *commit.Ledger) error { here[slot] = l; return nil }) // there is no error
+			here := maps.Collect(r.many.Here())
 			for slot, one := range all {
 				select {
 				case <-one.done:

@@ -3,6 +3,7 @@ package serve
 import (
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -11,7 +12,6 @@ import (
 	"bailiff/runtime/budget"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/ledger"
-	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/metrics"
 )
 
@@ -50,7 +50,11 @@ func (r *service) addGauges() error {
 	if r.many != nil {
 		faults = append(faults, r.metrics.Slots(r.store.Owned, func() int { return int(r.lost.Load()) }))
 	}
-	for _, check := range checkNames {
+	checks := checkNames
+	if r.many != nil {
+		checks = append(slices.Clone(checks), "peers")
+	}
+	for _, check := range checks {
 		faults = append(faults, r.metrics.Ready(check, func() bool { return r.ready.passes(check) }))
 	}
 	for prefix, current := range r.certificates.byPrefix() {
@@ -91,6 +95,8 @@ func (r *service) dropped() (n uint64) {
 	if r.many == nil {
 		return r.ledger.Beginning().After.LSN
 	}
-	_ = r.many.Here(func(_ int, l *commit.Ledger) error { n += l.Beginning().After.LSN; return nil }) // there is no error
+	for _, l := range r.many.Here() {
+		n += l.Beginning().After.LSN
+	}
 	return n
 }

@@ -216,7 +216,8 @@ func (r *service) instanceOf(slot int) peers.Instance {
 
 // watchPeers asks the instances that have slots, again and again, whether they can be reached.
 func (r *service) watchPeers(ctx context.Context) error {
-	known, reached := map[string]bool{}, 0
+	began := r.clock()
+	known := map[string]bool{}
 	for slot := range r.many.Slots() {
 		to := r.instanceOf(slot)
 		if to.Gone == nil || to.Peer == "" || known[to.Name+" "+to.Peer] {
@@ -224,23 +225,25 @@ func (r *service) watchPeers(ctx context.Context) error {
 		}
 		known[to.Name+" "+to.Peer] = true
 		asking, cancel := context.WithTimeout(ctx, 2*askPeerEvery)
-		if r.peers.passing.Reach(asking, to) == nil {
-			reached++
-		}
+		err := r.peers.passing.Reach(asking, to)
 		cancel()
+		if err == nil {
+			r.peers.alone.Store(0)
+			return nil
+		}
 	}
-	if len(known) < 2 || reached > 0 {
+	if len(known) < 2 {
 		r.peers.alone.Store(0)
 		return nil
 	}
-	r.peers.alone.Add(1)
+	r.peers.alone.CompareAndSwap(0, began.UnixNano())
 	return nil
 }
 
 // checkPeers finds that this instance can reach no other one, of which there are at least two: they can reach each other.
 func (r *service) checkPeers() httpd.Check {
 	patience := 2*time.Duration(r.settings.StoreLease) + standbyPatience
-	if time.Duration(r.peers.alone.Load())*askPeerEvery > patience {
+	if since := r.peers.alone.Load(); since != 0 && r.clock().Sub(time.Unix(0, since)) > patience {
 		return httpd.Check{Name: "peers", Reason: "no other instance can be reached, so that keys of their slots are refused here"}
 	}
 	return httpd.Check{Name: "peers", Ready: true, Reason: "other instances can be reached, or there are none"}

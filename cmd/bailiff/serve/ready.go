@@ -14,6 +14,7 @@ import (
 	"bailiff/runtime/clock"
 	"bailiff/runtime/decision"
 	"bailiff/runtime/ledger"
+	pgledger "bailiff/runtime/ledger/postgres"
 )
 
 const (
@@ -86,7 +87,7 @@ func (r *readiness) checks() []httpd.Check {
 	return latest.checks
 }
 
-// checkNames are the names of the checks that every look runs.
+// checkNames are the names of the checks that every look runs. Over several slots there is peers, too.
 var checkNames = []string{"ledger", "policy", "signing", "disk", "clock"}
 
 // passes reports whether a check passed in the latest look.
@@ -189,6 +190,10 @@ func (r *service) checkSlots() httpd.Check {
 	r.found = r.found || lost == 0 || r.looked > int(foundLeases*time.Duration(r.settings.StoreLease)/readyEvery)
 	if silent := r.store.Silent(); silent > 2*time.Duration(r.settings.StoreLease) {
 		check.Reason = "the database does not answer"
+		return check
+	}
+	if offset := r.store.Counts().Offset; here == 0 && offset.Abs() > pgledger.MaxClockOffset {
+		check.Reason = fmt.Sprintf("the clock differs from the database's by %s, and %s is the most; have a time service set both", offset.Round(time.Millisecond), pgledger.MaxClockOffset)
 		return check
 	}
 	check.Ready, check.Reason = r.found, fmt.Sprintf("%d of %d slots are here, and the others at instances that are known", here, r.many.Slots())

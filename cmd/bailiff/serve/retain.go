@@ -9,7 +9,6 @@ import (
 
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/runtime/ledger"
-	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/retention"
 )
 
@@ -70,9 +69,7 @@ func (r *service) retain(ctx context.Context) error {
 // retainSlots makes a pass over the logs of the slots that are here. The first slot's stays whole: the others copy from it what concerns the
 // service, each at a time of its own.
 func (r *service) retainSlots(ctx context.Context) (err error) {
-	logs := map[int]*commit.Ledger{}
-	_ = r.many.Here(func(slot int, l *commit.Ledger) error { logs[slot] = l; return nil }) // there is no error
-	for slot, l := range logs {
+	for slot, l := range r.many.Here() {
 		if slot == 0 {
 			continue
 		}

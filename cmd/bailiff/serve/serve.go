@@ -19,6 +19,7 @@ import (
 	"bailiff/cmd/bailiff/cli"
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/runtime/clock"
+	"bailiff/runtime/ledger"
 	pgledger "bailiff/runtime/ledger/postgres"
 	"bailiff/runtime/mask"
 	"bailiff/runtime/metrics"
@@ -185,6 +186,7 @@ func start(l launch) (*service, error) {
 	guard := clock.NewGuarded(TimeSources())
 	clock := clock.Clock(guard.Now)
 	running := &service{
+		signed:   map[string]ledger.Head{},
 		settings: s, current: s, again: l.again, log: log, level: l.level, clock: clock, calls: system.Real(clock), guard: guard, boot: boot, metrics: metrics.New(), deliveries: webhook.NewHistory(),
 		slots: newSlots(clock, s.TrustedProxies, s.PeerListen != ""), failed: make(chan error, 16),
 	}

@@ -32,7 +32,7 @@ type peering struct {
 	// connections is how many of this instance another one has at most.
 	connections int
 	ready       atomic.Pointer[httpd.Check]
-	alone       atomic.Int64 // looks in a row by which none of several others could be reached
+	alone       atomic.Int64 // since when none of several others could be reached, Unix nanoseconds; 0 where one could
 }
 
 // service is a service that runs.
@@ -63,14 +63,13 @@ type service struct {
 	found        bool         // all slots were found before, or sought for long enough; for the look
 	looked       int          // how often they were sought
 	lost         atomic.Int64 // slots that are nowhere
-	signedSlots  map[int]ledger.Head
 	ledger       ledger.Ledger
 	signer       *attest.Signer
 	metrics      *metrics.Metrics
 	deliveries   *webhook.History
 	boot         boot
-	signed       ledger.Head  // the head that the checkpoint in the data folder is of
-	checkpointed atomic.Int64 // when it last was of the end of the record: Unix nanoseconds
+	signed       map[string]ledger.Head // the heads that the checkpoints in the data folder are of, by their paths
+	checkpointed atomic.Int64           // when it last was of the end of the record: Unix nanoseconds
 	retaining    retaining
 	exports      exports
 	decider      *decision.Decider

@@ -28,11 +28,15 @@ func TestFitsSlots(t *testing.T) {
 
 // TestAloneAmongPeers: an instance is not ready that has reached no other one for long.
 func TestAloneAmongPeers(t *testing.T) {
-	r := &service{settings: &cmdsettings.Settings{StoreLease: cmdsettings.Lease(2 * time.Second)}}
-	for looks, ready := range map[int64]bool{0: true, 6: true, 7: false} {
-		r.peers.alone.Store(looks)
+	now := time.Unix(1_800_000_000, 0)
+	r := &service{settings: &cmdsettings.Settings{StoreLease: cmdsettings.Lease(2 * time.Second)}, clock: func() time.Time { return now }}
+	if check := r.checkPeers(); !check.Ready {
+		t.Errorf("another one is reached: %+v", check)
+	}
+	for alone, ready := range map[time.Duration]bool{0: true, 6 * time.Second: true, 7 * time.Second: false} {
+		r.peers.alone.Store(now.Add(-alone).UnixNano())
 		if check := r.checkPeers(); check.Ready != ready {
-			t.Errorf("after %d looks: %+v", looks, check)
+			t.Errorf("after %s: %+v", alone, check)
 		}
 	}
 }
