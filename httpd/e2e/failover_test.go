@@ -90,13 +90,12 @@ func newFailoverOf(t *testing.T, passing bool, slots int, names ...string) *fail
 	f := &failover{passing: passing, slots: 1, told: told{groups: map[string]string{}, decisions: map[string]string{}}, last: time.Now()}
 	f.primary, f.standby = pgtest.StartPair(t)
 	f.site = newSite(t, fmt.Sprintf(toolPolicy, taskLimit), "SVC_STORE="+pgtest.Both(f.primary, f.standby), "SVC_STORE_LEASE="+failoverLease.String())
-	f.env = append(f.env, "SVC_KEY_DIR="+f.path("keys"))
+	f.env = append(f.env, "SVC_KEY_DIR="+f.path("keys"), "SVC_STORE_SYNC=trust") // the standby has none when it is promoted
 	if slots == 1 {
 		f.must("store", "init")
 		f.key = f.apiKey() // before any instance runs
 	} else {
 		f.slots = slots + 1
-		f.env = append(f.env, "SVC_STORE_SYNC=trust") // a slot that is opened again when the primary was lost has no standby
 		f.must("store", "init", "--slots", strconv.Itoa(slots))
 	}
 	peers := f.certify(names...)
@@ -109,10 +108,6 @@ func newFailoverOf(t *testing.T, passing bool, slots int, names ...string) *fail
 	for _, i := range f.instances {
 		go i.supervise()
 		f.await("an instance starts", func() bool { return i.address() != "" })
-	}
-	f.env = append(f.env, "SVC_STORE_SYNC=trust") // the standby has none when it is promoted
-	for _, i := range f.instances {
-		i.env = append(i.env, "SVC_STORE_SYNC=trust")
 	}
 	return f
 }

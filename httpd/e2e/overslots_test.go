@@ -34,9 +34,6 @@ var moreOverSlots = []string{
 // TestOverSlots runs tests over a store of several slots, by way of an instance that has half of them. BAILIFF_OVER_SLOTS=all runs all that
 // hold there.
 func TestOverSlots(t *testing.T) {
-	if os.Getenv(slotsSetting) != "" {
-		t.Skip("this is one of those that it runs")
-	}
 	names := overSlots
 	if os.Getenv("BAILIFF_OVER_SLOTS") == "all" {
 		names = slices.Concat(overSlots, moreOverSlots)
