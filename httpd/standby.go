@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 
 	"github.com/valyala/fasthttp"
@@ -93,7 +94,7 @@ func (s *Standby) answer(ctx *fasthttp.RequestCtx) {
 	case "/healthz":
 		writeJSON(ctx, fasthttp.StatusOK, healthy)
 	case "/readyz":
-		status, document := readiness(s.checks)
+		status, document := readiness(s.waiting)
 		writeJSON(ctx, status, document)
 		ctx.Response.Header.SetCanonical(cacheControl, noStore)
 	default:
@@ -103,6 +104,15 @@ func (s *Standby) answer(ctx *fasthttp.RequestCtx) {
 	if s.http.Draining() || ctx.Request.IsBodyStream() {
 		ctx.SetConnectionClose()
 	}
+}
+
+// waiting returns why the instance is not ready. One that passes nothing on refuses requests until a server has taken over.
+func (s *Standby) waiting() []Check {
+	checks := s.checks()
+	if s.server.config.Pass == nil && !slices.ContainsFunc(checks, func(c Check) bool { return !c.Ready }) {
+		return append([]Check{{Name: "service", Reason: "it is starting"}}, checks...)
+	}
+	return checks
 }
 
 // elsewhere has another instance answer a request.

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -72,6 +73,69 @@ func TestMoved(t *testing.T) {
 		}
 	})
 }
+
+// ofSlot is what an event over several slots says beside what it says otherwise.
+var ofSlot = regexp.MustCompile(`"slot":\d+,`)
+
+// TestMovedOverSlots divides the record of a data folder over the slots of a store: limits continue, events are as they were, those from before
+// are proved as those that came later, and each log is verified.
+func TestMovedOverSlots(t *testing.T) {
+	t.Parallel()
+	folder := newSite(t, fmt.Sprintf(toolPolicy, 4), "SVC_KEY_DIR=")
+	folder.env = append(folder.env, "SVC_KEY_DIR="+folder.path("shared-keys"))
+	var keys, ids []string
+	for range 6 {
+		key, id := folder.newKey()
+		keys, ids = append(keys, key), append(ids, id)
+	}
+	decides := func(r *running, what string) {
+		t.Helper()
+		for _, key := range keys {
+			for range 2 {
+				r.decides(t, what, key, tool("bash", `"command":"ls","task_id":"one"`), "ALLOWED")
+			}
+		}
+	}
+	service := folder.start()
+	decides(service, "in the folder")
+	service.stop()
+	before := folder.must("events", "list", "--json")
+
+	stored := *folder
+	stored.storeOf("4")
+	t.Log(strings.TrimSpace(stored.must("store", "import", "--from", folder.path("data"))))
+	service = stored.start()
+	stored.awaitShares()
+	decides(service, "over slots")
+	for _, key := range keys {
+		service.decides(t, "above the limit", key, tool("bash", `"command":"ls","task_id":"one"`), "DENIED SVC_LOOP_LIMIT_EXCEEDED")
+	}
+	after := ofSlot.ReplaceAllString(stored.must("events", "list", "--json"), "")
+	for line := range strings.Lines(before) {
+		if !strings.Contains(after, line) {
+			t.Errorf("an event from before is gone, or is another one now: %s", line)
+		}
+	}
+	for n, id := range ids {
+		list := stored.must("events", "list", "--json", "--key-id", id)
+		lsns := eventLSN.FindAllStringSubmatch(list, -1)
+		if len(lsns) != 6 || strings.Count(list, "ALLOWED") != 4 {
+			t.Fatalf("events of key %d:\n%s", n, list)
+		}
+		for _, lsn := range [][]string{lsns[1], lsns[5]} {
+			stored.write("bundle", stored.must("events", "export", lsn[1], "--key-id", id))
+			stored.must("events", "verify-bundle", stored.path("bundle"))
+		}
+	}
+	service.stop()
+	verified := stored.must("events", "verify", "--no-checkpoint")
+	if strings.Count(verified, "where the record was divided") != 4 || strings.Count(verified, "verified: ") != 5 {
+		t.Errorf("it is not said that each slot begins where the record was divided:\n%s", verified)
+	}
+	stored.fails("whose records are of no one order", "store", "export", "--to", folder.path("back"))
+}
+
+var eventLSN = regexp.MustCompile(`"lsn":(\d+)`)
 
 // goneBack serves the folder that was exported, whose events began as those before.
 func (s *site) goneBack(before string, use func(*running)) {

@@ -3,6 +3,8 @@ package events
 import (
 	"slices"
 	"testing"
+
+	"bailiff/runtime/ledger"
 )
 
 // TestCursors: a query continues at its cursor, in one log or in several, and refuses a text that is not a cursor.
@@ -13,7 +15,7 @@ func TestCursors(t *testing.T) {
 			t.Errorf("%s is read as %+v, and not as %+v", next, again, q)
 		}
 	}
-	most := Query{AfterEach: make([]uint64, maxSlots+2)}
+	most := Query{AfterEach: make([]uint64, ledger.MaxSlots+2)}
 	for _, bad := range []string{"", "s", "x", "-1", "01", "+1", " 1", "9223372036854775808", "s!", "s=", "sgA", "sAB", "s_____________w", most.Cursor()} {
 		if q := (Query{}); q.Continue(bad) {
 			t.Errorf("%q is read as %+v", bad, q)

@@ -172,7 +172,7 @@ func (q *Query) Continue(next string) bool {
 		q.AfterEach = nil
 		for len(places) > 0 {
 			lsn, n := binary.Uvarint(places)
-			if n <= 0 || lsn > MaxCursor || len(q.AfterEach) > maxSlots {
+			if n <= 0 || lsn > MaxCursor || len(q.AfterEach) > ledger.MaxSlots {
 				return false
 			}
 			q.AfterEach, places = append(q.AfterEach, lsn), places[n:]
@@ -186,9 +186,6 @@ func (q *Query) Continue(next string) bool {
 	q.After = lsn
 	return true
 }
-
-// maxSlots is how many slots a store may have at most, the first of several not counted.
-const maxSlots = 1024
 
 // Nanoseconds returns a time as the ledger has it; one that is outside of what it can hold is its nearest. The zero time
 // is zero.

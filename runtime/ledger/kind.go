@@ -39,6 +39,7 @@ const (
 	HoldApproved      Kind = 42
 	OperatorRotated   Kind = 48
 	EventsDropped     Kind = 49
+	StoreDivided      Kind = 59
 )
 
 // kindNames are the names of events, and what becomes of a webhook where that is what the event is about.
@@ -72,6 +73,7 @@ var kindNames = [...]struct{ event, change string }{
 	HoldApproved:      {event: "hold.approved"},
 	OperatorRotated:   {event: "operator.rotated"},
 	EventsDropped:     {event: "events.dropped"},
+	StoreDivided:      {event: "store.divided"},
 }
 
 // Known reports whether k is a kind of record.

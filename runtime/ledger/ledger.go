@@ -358,4 +358,6 @@ const (
 	CrowdedGroups = MaxGroups / 5 * 4
 	// MaxOpenHolds is the largest number of unexpired pending holds of a key.
 	MaxOpenHolds = 1_000
+	// MaxSlots is how many slots of keys a store may have.
+	MaxSlots = 1024
 )

@@ -11,6 +11,7 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	pebbleledger "bailiff/runtime/ledger/pebble"
+	pgledger "bailiff/runtime/ledger/postgres"
 )
 
 // dropMore has a world's ledger decide and drop, and returns what it tells then.
@@ -80,9 +81,9 @@ func TestMovedDropped(t *testing.T) {
 	store, err := stored.database()
 	must(t, err)
 	defer store.Close()
-	must(t, store.Fill("k", func(to commit.Log) error {
+	must(t, store.Fill("k", func(to *pgledger.Filling) error {
 		return pebbleledger.Reading(folder.ledger, folder.options(), func(from commit.Log) error {
-			_, err := commit.Copy(from, to, rand.Reader, func(uint64) {})
+			_, err := commit.Copy(from, to.Logs()[0], rand.Reader, func(uint64) {})
 			return err
 		})
 	}))

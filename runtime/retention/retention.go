@@ -64,13 +64,16 @@ func pass(ctx context.Context, c *Config) (*ledger.Drop, error) {
 		}
 		return w, nil
 	}
-	q.Sign = func(d *ledger.Drop) ([]byte, error) {
-		end := d.Through
-		return c.Signer.SignRetention(attest.RetentionCheckpoint{
-			Checkpoint: attest.Checkpoint{Stream: end.Stream, LSN: end.LSN, Hash: end.Hash, At: second}, Base: d.Base, Export: d.Export,
-		})
-	}
+	q.Sign = func(d *ledger.Drop) ([]byte, error) { return Sign(c.Signer, d) }
 	return c.Ledger.Retain(ctx, q)
+}
+
+// Sign returns the retention checkpoint of a drop.
+func Sign(signer *attest.Signer, d *ledger.Drop) ([]byte, error) {
+	end, at := d.Through, time.Unix(0, d.At).UTC().Truncate(time.Second)
+	return signer.SignRetention(attest.RetentionCheckpoint{
+		Checkpoint: attest.Checkpoint{Stream: end.Stream, LSN: end.LSN, Hash: end.Hash, At: at}, Base: d.Base, Export: d.Export,
+	})
 }
 
 // errBeginning says that a log does not begin as the service has signed.

@@ -63,41 +63,45 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 	if s.Store == "" && DialAdmin(s.AdminSocket()) != nil {
 		return cli.Fail("a service runs on %s; stop it first, or verify a copy of its data", s.DataDir)
 	}
-	slots, err := slotsOf(s)
+	slots, divided, err := slotsOf(s)
 	switch {
 	case err != nil:
 		return cli.Fail("the record can't be read, so nothing is known of it: %v", err)
 	case slots > 1:
-		return c.verifySlots(std, s, slots)
+		return c.verifySlots(std, s, slots, divided)
 	}
 	path := c.Checkpoint
 	if path == "" {
 		path = s.CheckpointPath()
 	}
-	return c.verifyLog(std, part{s, 0}, path)
+	return c.verifyLog(std, part{Settings: s}, path)
 }
 
 // A part is the log of a slot of the record; of a record without slots it is all there is.
 type part struct {
 	*cmdsettings.Settings
-	slot int
+	slot    int
+	divided uint64 // the record of slot 0's log after which that of another slot may begin; 0 for none
 }
 
-// slotsOf returns in how many slots of keys the record is.
-func slotsOf(s *cmdsettings.Settings) (n int, err error) {
+// slotsOf returns in how many slots of keys the record is, and after which record it was divided, 0 for none.
+func slotsOf(s *cmdsettings.Settings) (n int, divided uint64, err error) {
 	if s.Store == "" {
-		return 1, nil
+		return 1, 0, nil
 	}
 	store, _, err := CommandStore(s, system.Real(clock.System()))
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer store.Close()
-	return store.Count()
+	if n, err = store.Count(); err == nil {
+		divided, err = store.Divided()
+	}
+	return n, divided, err
 }
 
 // verifySlots verifies the log of each slot, by those checkpoints that this instance has kept.
-func (c *eventsVerifyCommand) verifySlots(std cli.Streams, s *cmdsettings.Settings, slots int) error {
+func (c *eventsVerifyCommand) verifySlots(std cli.Streams, s *cmdsettings.Settings, slots int, divided uint64) error {
 	if c.Checkpoint != "" {
 		return cli.Usage("--checkpoint is of one log, and the store has one for each of its %d slots, by the checkpoints in SVC_DATA_DIR", slots)
 	}
@@ -112,7 +116,7 @@ func (c *eventsVerifyCommand) verifySlots(std cli.Streams, s *cmdsettings.Settin
 			one.Exported = cmdsettings.SlotFolder(folder, slot)
 		}
 		fmt.Fprintf(std.Out, "slot %d\n", slot)
-		if err := one.verifyLog(std, part{s, slot}, path); err != nil {
+		if err := one.verifyLog(std, part{s, slot, divided}, path); err != nil {
 			return err
 		}
 	}
@@ -152,6 +156,14 @@ func (c *eventsVerifyCommand) verifyLog(std cli.Streams, s part, path string) er
 	}
 	if err := Fits(chain, kept, c.NoCheckpoint); err != nil {
 		return err
+	}
+	if begins := chain.Begins.After; s.slot > 0 && begins.LSN != 0 && begins.LSN == s.divided {
+		first := part{Settings: s.Settings}
+		if err := readRecord(first, func(log commit.Log) error { return commit.VerifyDivided(log, s.slot, begins) }); err != nil {
+			return cli.Fail("the record does NOT continue that of slot 0: %v", err)
+		}
+		fmt.Fprintf(std.Out, "it begins after record %d of slot 0, where the record was divided\n", begins.LSN)
+		chain.Begins = ledger.Beginning{}
 	}
 	if chain.SnapshotChanged && s.Store != "" {
 		return cli.Fail("the snapshot was CHANGED: it differs from the record, which is intact; stop the instances, run DELETE FROM bailiff.snapshots, " +

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strconv"
 	"sync"
 	"time"
 
@@ -105,7 +104,7 @@ func (r *service) sentBy(slot int) string {
 	if r.many == nil {
 		return pgledger.SentByOTLP
 	}
-	return pgledger.SentByOTLP + "-" + strconv.Itoa(slot)
+	return pgledger.SentBySlot(slot)
 }
 
 // sentPlace returns the place in a log up to which events were sent by OTLP. It is stored with the log, so that another instance continues there.

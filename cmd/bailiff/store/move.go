@@ -20,6 +20,8 @@ import (
 	"bailiff/runtime/ledger/commit"
 	pebbleledger "bailiff/runtime/ledger/pebble"
 	pgledger "bailiff/runtime/ledger/postgres"
+	"bailiff/runtime/ledger/slots"
+	"bailiff/runtime/retention"
 	"bailiff/runtime/system"
 )
 
@@ -34,6 +36,9 @@ func (c *importCommand) Help() string {
 	return `Copies the record of a data folder into the database of SVC_STORE, byte for byte: keys, limits as far as they are used, holds,
 policies and every event are there, and cursors stay good. Stop the service on the folder first, and keep it stopped. The record has
 to fit the folder's checkpoint, the database has to be empty, and the copy is read back and compared before it counts.
+
+Where the store has several slots, the first one gets the copy, and each other one begins with the keys that are its own; the signing keys
+sign what it begins with.
 
 The record is called ledger.imported in the folder then, so that no service starts on it. Start the instances with the same signing
 keys, and one of them with the folder as its SVC_DATA_DIR: its checkpoint is held against the database.`
@@ -54,13 +59,12 @@ func (c *importCommand) Run(std cli.Streams) error {
 		return cli.Usage("%v", err)
 	}
 	defer store.Close()
-	switch status, err := store.Status(); {
+	status, err := store.Status()
+	switch {
 	case err != nil:
 		return cli.Fail("%v", err)
-	case len(status.Slots) > 1:
-		return cli.Fail("the store has %d slots; import into one that was made without --slots", status.Keyed())
-	case status.Last != 0:
-		return cli.Fail("the database has records already, up to %d; import into one that has none. If an import was interrupted at its end, all is there: hold it against the folder's checkpoint with bailiff events verify", status.Last)
+	case status.Records() != 0:
+		return cli.Fail("the database has records already, %d in all; import into one that has none. If an import was interrupted at its end, all is there: hold it against the folder's checkpoint with bailiff events verify", status.Records())
 	}
 	aside, err := setAside(from, to)
 	if err != nil {
@@ -83,6 +87,9 @@ func (c *importCommand) Run(std cli.Streams) error {
 		return err
 	}
 	tellCopied(std, "imported", copied)
+	if n := status.Keyed(); n > 1 {
+		fmt.Fprintf(std.Out, "the keys are in %d slots, each with a log of its own from record %d on; those before are in the log of slot 0\n", n, copied.LSN+1)
+	}
 	fmt.Fprintf(std.Out, "the folder's record is called %s now, and no service runs on it; the database continues it\n", to)
 	fmt.Fprintln(std.Out, "the signing keys and the policy were not copied: they are where they were, and each instance needs them")
 	return atomicfile.Create(donePath(to), []byte(clock.System()().UTC().Format(time.RFC3339)+"\n"))
@@ -162,17 +169,35 @@ func (c *importCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pg
 		return copied, err
 	}
 	told := c.Start(std, "copying the record")
-	err = store.Fill(string(signer), func(to commit.Log) error {
-		if placer, ok := to.(pgledger.Placer); ok && len(sent) > 0 { // what a collector has not got is sent from the database
-			if err := placer.KeepPlace(pgledger.SentByOTLP, string(sent)); err != nil {
+	err = store.Fill(string(signer), func(to *pgledger.Filling) error {
+		if len(sent) > 0 { // what a collector has not got is sent from the database
+			if err := to.KeepPlace(to.SentByOTLP(), string(sent)); err != nil {
 				return err
 			}
 		}
 		return pebbleledger.Reading(from, pebbleledger.Options{}, func(log commit.Log) (err error) {
-			copied, err = commit.Copy(log, to, rand.Reader, func(lsn uint64) { told.Reached("up to record %d", lsn) })
+			copied, err = divide(s, log, to, func(lsn uint64) { told.Reached("up to record %d", lsn) })
 			return err
 		})
 	})
+	return copied, err
+}
+
+// divide copies a log into those of the slots.
+func divide(s *cmdsettings.Settings, from commit.Log, to *pgledger.Filling, told func(lsn uint64)) (copied commit.Copied, err error) {
+	logs := to.Logs()
+	if len(logs) == 1 {
+		return commit.Copy(from, logs[0], rand.Reader, told)
+	}
+	keys, err := client.ExistingSigner(s)
+	if err != nil {
+		return copied, err
+	}
+	copied, err = commit.Divide(from, &commit.Division{
+		To: logs, Of: func(hash [32]byte) int { return slots.Of(hash, len(logs)) }, Enter: to.EnterKey, At: clock.System()().UnixNano(),
+		Sign: func(d *ledger.Drop) ([]byte, error) { return retention.Sign(keys, d) }, Random: rand.Reader, Told: told,
+	})
+	to.Divided(copied.LSN)
 	return copied, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"bailiff/cmd/bailiff/cli"
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/runtime/clock"
+	"bailiff/runtime/ledger"
 	pgledger "bailiff/runtime/ledger/postgres"
 	"bailiff/runtime/system"
 )
@@ -46,8 +47,8 @@ func (c *initCommand) Run(std cli.Streams) error {
 	}
 	slots := 0 // as they are; of a new store one
 	if c.Slots != nil {
-		if slots = *c.Slots; slots < 1 || slots > pgledger.MaxSlots {
-			return cli.Usage("--slots %d: a store has 1 to %d slots", slots, pgledger.MaxSlots)
+		if slots = *c.Slots; slots < 1 || slots > ledger.MaxSlots {
+			return cli.Usage("--slots %d: a store has 1 to %d slots", slots, ledger.MaxSlots)
 		}
 	}
 	return with(func(s *cmdsettings.Settings, store *pgledger.Store) error {

@@ -276,7 +276,24 @@ func (b *base) verify() error {
 	return nil
 }
 
-// A baseWriter writes a base, and sums what it writes.
+// saveBase writes the base of a past: its state, and the records of a log that it needs, which begins after another base where before is not
+// nil. It returns its SHA-256.
+func saveBase(to Dropper, p *past, log Log, before *base, reached func(ledger.RetentionStep) error) ([32]byte, error) {
+	snapshot, sum := p.snapshot(), sha256.New()
+	err := to.SaveBase(p.head.LSN, func(to io.Writer) error {
+		w, err := newBaseWriter(io.MultiWriter(to, sum), snapshot)
+		if err == nil {
+			err = w.addFrom(log, before, p.state.Live())
+		}
+		if err != nil {
+			return err
+		}
+		return w.to.Flush()
+	}, reached)
+	return [32]byte(sum.Sum(nil)), err
+}
+
+// A baseWriter writes a base.
 type baseWriter struct {
 	to *bufio.Writer
 }
@@ -298,4 +315,53 @@ func (w *baseWriter) add(lsn uint64, record string) error {
 		_, err = w.to.WriteString(record)
 	}
 	return err
+}
+
+// addFrom adds records of a log, or of the base that it begins with.
+func (w *baseWriter) addFrom(log Log, before *base, lsns []uint64) error {
+	for len(lsns) > 0 {
+		if lsns[0] <= before.begins().LSN {
+			data, found, err := before.record(lsns[0])
+			if err == nil && !found {
+				err = errors.New("it was dropped before")
+			}
+			if err == nil {
+				err = w.add(lsns[0], string(data))
+			}
+			if err != nil {
+				return fmt.Errorf("record %d, which is needed: %w", lsns[0], err)
+			}
+			lsns = lsns[1:]
+			continue
+		}
+		n, err := w.addFromGroup(log, lsns)
+		if err != nil {
+			return err
+		}
+		lsns = lsns[n:]
+	}
+	return nil
+}
+
+// addFromGroup adds those records that are in the group of the first of some LSNs, and returns how many they are.
+func (w *baseWriter) addFromGroup(log Log, lsns []uint64) (n int, err error) {
+	var problem error
+	err = log.Read(lsns[0], func(_ uint64, b []byte) bool {
+		s, err := parse(b)
+		if err == nil {
+			err = s.scan(func(lsn uint64, data string) error {
+				if n == len(lsns) || lsn != lsns[n] {
+					return nil
+				}
+				n++
+				return w.add(lsn, data)
+			})
+		}
+		problem = err
+		return false
+	})
+	if err = errors.Join(problem, err); err == nil && n == 0 {
+		err = fmt.Errorf("%w: record %d is not in the log", ledger.ErrCorrupt, lsns[0])
+	}
+	return n, err
 }

@@ -24,13 +24,32 @@ type Copied struct {
 // never acknowledged, and is not copied, but where the log is a Confirmer, which keeps a group whole or not at all. told is called with the
 // LSN that was reached.
 func Copy(from, to Log, random io.Reader, told func(lsn uint64)) (copied Copied, err error) {
+	filling, copied, err := copyGroups(from, to, random, told)
+	if err == nil {
+		err = finish(to, filling.past)
+	}
+	return copied, err
+}
+
+// finish reads a copy, which has to come to a past, and gives it a snapshot where it keeps one.
+func finish(to Log, p *past) error {
+	if err := comesTo(to, p); err != nil {
+		return err
+	}
+	if store, ok := to.(Snapshots); ok {
+		return store.SaveSnapshot(p.snapshot())
+	}
+	return nil
+}
+
+// copyGroups fills an empty log with the groups of another one, and its base.
+func copyGroups(from, to Log, random io.Reader, told func(lsn uint64)) (filling *Restoring, copied Copied, err error) {
 	last, err := from.Head()
 	if err != nil {
-		return copied, err
+		return nil, copied, err
 	}
-	filling, err := fill(from, to, random)
-	if err != nil {
-		return copied, err
+	if filling, err = fill(from, to, random); err != nil {
+		return nil, copied, err
 	}
 	_, whole := from.(Confirmer)
 	begins := filling.Head().LSN
@@ -50,17 +69,8 @@ func Copy(from, to Log, random io.Reader, told func(lsn uint64)) (copied Copied,
 		}
 		return problem == nil
 	})
-	if err = errors.Join(problem, err); err != nil {
-		return copied, err
-	}
 	filling.past.state.Keys(func(ledger.Key) { copied.Keys++ })
-	if err := comesTo(to, filling.past); err != nil {
-		return copied, err
-	}
-	if store, ok := to.(Snapshots); ok {
-		err = store.SaveSnapshot(filling.past.snapshot())
-	}
-	return copied, err
+	return filling, copied, errors.Join(problem, err)
 }
 
 // fill begins to fill a log with another one: where retention has dropped groups, with their base.

@@ -2,10 +2,8 @@ package commit
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"bailiff/runtime/ledger"
@@ -198,73 +196,11 @@ func (r *retaining) run() error {
 	return r.store.Free(after.After.LSN, r.q.Reached)
 }
 
-// saveBase writes the base: the state, and the records that it needs.
-func (r *retaining) saveBase() error {
+// saveBase writes the base of what the log has come to.
+func (r *retaining) saveBase() (err error) {
 	r.past.times.dropThrough(r.past.head.LSN)
-	snapshot := r.past.snapshot()
-	sum := sha256.New()
-	err := r.store.SaveBase(r.past.head.LSN, func(to io.Writer) error {
-		w, err := newBaseWriter(io.MultiWriter(to, sum), snapshot)
-		if err == nil {
-			err = r.addKept(w)
-		}
-		if err != nil {
-			return err
-		}
-		return w.to.Flush()
-	}, r.q.Reached)
-	r.drop.Base = [32]byte(sum.Sum(nil))
+	r.drop.Base, err = saveBase(r.store, r.past, r.l.log, r.before, r.q.Reached)
 	return err
-}
-
-// addKept adds the records that the state needs.
-func (r *retaining) addKept(w *baseWriter) error {
-	live := r.past.state.Live()
-	for len(live) > 0 {
-		if live[0] <= r.before.begins().LSN {
-			data, found, err := r.before.record(live[0])
-			if err == nil && !found {
-				err = errors.New("it was dropped before")
-			}
-			if err == nil {
-				err = w.add(live[0], string(data))
-			}
-			if err != nil {
-				return fmt.Errorf("record %d, which is needed: %w", live[0], err)
-			}
-			live = live[1:]
-			continue
-		}
-		n, err := r.addFromGroup(w, live)
-		if err != nil {
-			return err
-		}
-		live = live[n:]
-	}
-	return nil
-}
-
-// addFromGroup adds those records that are in the group of the first of some LSNs, and returns how many they are.
-func (r *retaining) addFromGroup(w *baseWriter, lsns []uint64) (n int, err error) {
-	var problem error
-	err = r.l.log.Read(lsns[0], func(_ uint64, b []byte) bool {
-		s, err := parse(b)
-		if err == nil {
-			err = s.scan(func(lsn uint64, data string) error {
-				if n == len(lsns) || lsn != lsns[n] {
-					return nil
-				}
-				n++
-				return w.add(lsn, data)
-			})
-		}
-		problem = err
-		return false
-	})
-	if err = errors.Join(problem, err); err == nil && n == 0 {
-		err = fmt.Errorf("%w: record %d is not in the log", ledger.ErrCorrupt, lsns[0])
-	}
-	return n, err
 }
 
 // cut drops the groups, and has readers begin after them. No reader is between two groups meanwhile. Where it fails the log is in doubt.

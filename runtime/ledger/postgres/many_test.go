@@ -268,7 +268,7 @@ func sharing(t *testing.T, url, name string, lease time.Duration) *shared {
 	t.Helper()
 	s := &shared{store: newStore(t, url, name, true), stop: make(chan struct{})}
 	s.store.options.Lease, s.store.options.Stop = lease, s.stop
-	slots, err := s.store.slots()
+	slots, _, err := s.store.slots()
 	must(t, err)
 	for _, slot := range slots {
 		s.work.Go(func() {

@@ -171,9 +171,9 @@ func TestStoryMoved(t *testing.T) {
 
 // fillFrom has a database filled from a folder. An empty log has nothing to move.
 func fillFrom(store *Store, dir string) error {
-	return store.Fill("k", func(to commit.Log) error {
+	return store.Fill("k", func(to *Filling) error {
 		return pebbleledger.Reading(dir, pebbleledger.Options{}, func(from commit.Log) error {
-			_, err := commit.Copy(from, to, rand.Reader, func(uint64) {})
+			_, err := commit.Copy(from, to.Logs()[0], rand.Reader, func(uint64) {})
 			return err
 		})
 	})
@@ -276,13 +276,12 @@ func takenOut(t *testing.T) (fresh *Store, db *postgres, dir string) {
 // TestFillUnanswered: where the database keeps the record and does not say so, it is found; where it can't be asked, that is said.
 func TestFillUnanswered(t *testing.T) {
 	fresh, db, dir := takenOut(t)
-	warned := func(to commit.Log) error {
+	warned := func(to *Filling) error {
 		return pebbleledger.Reading(dir, pebbleledger.Options{}, func(from commit.Log) error {
-			if _, err := commit.Copy(from, to, rand.Reader, func(uint64) {}); err != nil {
+			if _, err := commit.Copy(from, to.Logs()[0], rand.Reader, func(uint64) {}); err != nil {
 				return err
 			}
-			p := to.(*pouring)
-			_, err := p.tx.Exec(p.ctx, `DO $$ BEGIN RAISE WARNING 'canceling wait for synchronous replication'; END $$`)
+			_, err := to.tx.Exec(to.ctx, `DO $$ BEGIN RAISE WARNING 'canceling wait for synchronous replication'; END $$`)
 			return err
 		})
 	}
@@ -293,16 +292,17 @@ func TestFillUnanswered(t *testing.T) {
 		t.Errorf("%d groups are there: %v", n, err)
 	}
 
-	twin := unclosed{newTwin(1)}
-	l := open(t, twin, "a", "1", hour)
-	defer l.Close()
 	end, lost := group{first: 1, last: 1}, errors.New("lost")
-	if err := settle(l, end, lost); !errors.Is(err, lost) || errors.Is(err, ErrUnsettled) {
+	moves, none := func() error { return nil }, func() (group, error) { return group{}, nil }
+	if err := settle(moves, none, end, lost); !errors.Is(err, lost) || errors.Is(err, ErrUnsettled) {
 		t.Errorf("the database has nothing of it: %v", err)
 	}
-	l.db = silent{twin}
-	if err := settle(l, end, lost); !errors.Is(err, lost) || !errors.Is(err, ErrUnsettled) {
-		t.Errorf("the database can't be asked: %v", err)
+	for _, silent := range []error{
+		settle(func() error { return errLost }, none, end, lost), settle(moves, func() (group, error) { return group{}, errLost }, end, lost),
+	} {
+		if !errors.Is(silent, lost) || !errors.Is(silent, ErrUnsettled) {
+			t.Errorf("the database can't be asked: %v", silent)
+		}
 	}
 }
 
@@ -310,8 +310,8 @@ func TestFillUnanswered(t *testing.T) {
 // by another one.
 func TestFillCutOff(t *testing.T) {
 	fresh, db, dir := takenOut(t)
-	cut := func(c commit.Log, again func() error) error {
-		if _, err := c.Head(); err != nil {
+	cut := func(c *Filling, again func() error) error {
+		if err := c.end(); err != nil {
 			return err
 		}
 		if n, err := db.asking.number("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid() AND application_name = 'bailiff' AND state LIKE 'idle in%'"); err != nil || n != 1 {
@@ -320,10 +320,10 @@ func TestFillCutOff(t *testing.T) {
 		return again()
 	}
 	for name, early := range map[string]bool{"at the beginning": true, "at the end": false} {
-		err := fresh.Fill("k", func(to commit.Log) error {
+		err := fresh.Fill("k", func(to *Filling) error {
 			fill := func() error {
 				return pebbleledger.Reading(dir, pebbleledger.Options{}, func(from commit.Log) error {
-					_, err := commit.Copy(from, to, rand.Reader, func(uint64) {})
+					_, err := commit.Copy(from, to.Logs()[0], rand.Reader, func(uint64) {})
 					return err
 				})
 			}
@@ -339,11 +339,6 @@ func TestFillCutOff(t *testing.T) {
 	}
 	must(t, fillFrom(fresh, dir))
 }
-
-// A silent database does not say whether a term was moved.
-type silent struct{ database }
-
-func (silent) again(int, instance, int64) (int64, error) { return 0, errLost }
 
 // TestLookAltered: what the table says of a group has to be what the group says, and no last group is taken for one that was cut off.
 func TestLookAltered(t *testing.T) {

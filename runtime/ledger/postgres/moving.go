@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -132,45 +133,55 @@ func (s *Store) Undrain() error {
 	return err
 }
 
-// Fill takes the log, which has to be empty, has fill fill it, and notes which keys sign: whole, or not at all where fill fails or the process
-// ends. Where the database does not say whether it has kept it, it is asked; the error wraps ErrUnsettled where it does not say that either.
-func (s *Store) Fill(signer string, fill func(commit.Log) error) error {
-	log, err := s.open()
+// Fill has fill fill the logs of the slots, which have to be empty, and notes which keys sign: whole, or not at all where fill fails or the
+// process ends. No instance may decide; one that starts meanwhile waits. Where the database does not say whether it has kept the records, it is
+// asked; the error wraps ErrUnsettled where it does not say that either.
+func (s *Store) Fill(signer string, fill func(*Filling) error) error {
+	slots, err := s.Count()
+	if err == nil {
+		err = errors.Join(s.check(slots), s.may())
+	}
 	if err != nil {
 		return err
 	}
-	if log.writes < state.Latest() {
-		return errors.Join(fmt.Errorf("ledger: the level of the store is %d, and the log may have records up to %d; raise it first: bailiff store level %d", log.writes, state.Latest(), state.Latest()), log.Close())
+	made, err := s.readable()
+	switch {
+	case err != nil:
+		return err
+	case made.writes < state.Latest():
+		return fmt.Errorf("ledger: the level of the store is %d, and the log may have records up to %d; raise it first: bailiff store level %d", made.writes, state.Latest(), state.Latest())
+	case slots > 1 && made.level < tablesLevel:
+		return fmt.Errorf("ledger: the tables are of the level %d, and a record is divided over those of %d; bring them up to it with: bailiff store init", made.level, tablesLevel)
 	}
-	var end group
-	err = s.pour(log, func(p *pouring) (err error) {
-		if err = errors.Join(fill(p), p.end()); err != nil {
+	var end group // of the first log
+	err = s.find.alone(context.Background(), movePatience, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx) error {
+		f := &Filling{ctx: ctx, tx: tx, start: s.find.calls.Go}
+		err := s.lockEmpty(f)
+		if err == nil {
+			err = fill(f)
+		}
+		if err = errors.Join(err, f.end()); err != nil {
 			return err
 		}
-		if signer != "" {
-			if _, err := p.tx.Exec(p.ctx, `UPDATE bailiff.store SET signer = $1`, signer); err != nil {
-				return err
-			}
-		}
-		end = p.last
-		return nil
+		end = f.logs[0].last
+		return f.finish(signer)
 	})
 	if err != nil && end.last != 0 {
-		err = settle(log.log, end, err)
+		err = settle(func() error {
+			_, err := s.db.copying.exec(sqlFree) // from now on the end of the logs is final
+			return err
+		}, func() (group, error) { return s.db.last(0) }, end, err)
 	}
-	return errors.Join(err, log.Close())
+	return err
 }
 
-// settle finds out whether a transaction has kept a log, whose end is given, when the database has answered its end with an error.
-func settle(l *log, end group, cause error) error {
-	term, err := l.db.again(l.slot, l.me, l.term) // from now on the end of the log is final
-	if err == nil && term == 0 {
-		err = errTaken
-	}
-	if err != nil {
+// settle finds out whether a transaction has kept a log, whose end is given, when the database has answered its end with an error. moves waits
+// for the transaction.
+func settle(moves func() error, last func() (group, error), end group, cause error) error {
+	if err := moves(); err != nil {
 		return fmt.Errorf("%w: %w: %w", ErrUnsettled, cause, err)
 	}
-	switch there, err := l.db.last(l.slot); {
+	switch there, err := last(); {
 	case err != nil:
 		return fmt.Errorf("%w: %w: %w", ErrUnsettled, cause, err)
 	case there.is(end):
@@ -179,60 +190,158 @@ func settle(l *log, end group, cause error) error {
 	return cause
 }
 
-func (s *Store) pour(log *kept, fill func(*pouring) error) error {
-	return s.find.alone(context.Background(), movePatience, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx) error {
-		var records bool
-		err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM bailiff.groups WHERE slot = s.slot) FROM bailiff.slots s WHERE s.slot = $1 AND s.term = $2 FOR UPDATE`, log.slot, log.term).Scan(&records)
+const (
+	// sqlLock locks the slots, so that none is claimed meanwhile.
+	sqlLock = `SELECT COALESCE(i.name, ''), EXISTS (SELECT FROM bailiff.groups g WHERE g.slot = s.slot) FROM bailiff.slots s
+LEFT JOIN bailiff.instances i ON i.id = s.owner AND i.seen > clock_timestamp() - $1::bigint * interval '1 microsecond' ORDER BY s.slot FOR UPDATE OF s`
+
+	// sqlFree moves every term: an owner that was not heard for long appends nothing any more.
+	sqlFree = `UPDATE bailiff.slots SET term = term + 1, owner = NULL, owner_name = NULL`
+)
+
+// lockEmpty locks the slots until the transaction ends.
+func (s *Store) lockEmpty(f *Filling) error {
+	rows, err := f.tx.Query(f.ctx, sqlLock, s.options.Lease.Microseconds())
+	if err != nil {
+		return err
+	}
+	var owner string
+	var records bool
+	_, err = pgx.ForEachRow(rows, []any{&owner, &records}, func() error {
 		switch {
-		case errors.Is(err, pgx.ErrNoRows):
-			return errTaken
-		case err != nil:
-			return err
+		case owner != "":
+			if s.options.Waits != nil {
+				s.options.Waits(owner)
+			}
+			return ErrStopped
 		case records:
 			return errRecords
 		}
-		return fill(&pouring{ctx: ctx, tx: tx, slot: log.slot, start: s.find.calls.Go})
+		f.logs = append(f.logs, &pouring{Filling: f, slot: len(f.logs)})
+		return nil
 	})
+	return err
 }
 
-// A pouring is a commit.Log that is written in one transaction: first it is filled, and then it may be read.
+// A Filling fills the logs of all slots in one transaction.
+type Filling struct {
+	ctx     context.Context
+	tx      pgx.Tx
+	start   func(task func())
+	logs    []*pouring
+	keys    [][]any    // in their slots
+	divided uint64     // the LSN after which the slots begin; 0 where there is one slot
+	groups  chan []any // to the copy under way; nil where there is none
+	copied  chan error // its result
+}
+
+// Logs returns the logs of the slots. Each is a commit.Dropper, too: one that begins with a base.
+func (f *Filling) Logs() (logs []commit.Log) {
+	for _, p := range f.logs {
+		logs = append(logs, p)
+	}
+	return logs
+}
+
+// SentByOTLP is the name of the place in the first log up to which events were sent to a collector.
+func (f *Filling) SentByOTLP() string {
+	if len(f.logs) > 1 {
+		return SentBySlot(0)
+	}
+	return SentByOTLP
+}
+
+// KeepPlace keeps a place as Store.KeepPlace does, with the logs or not at all.
+func (f *Filling) KeepPlace(name, place string) error {
+	if err := f.end(); err != nil {
+		return err
+	}
+	_, err := f.tx.Exec(f.ctx, sqlPlace, name, place)
+	return err
+}
+
+// EnterKey notes in which slot a key is, with the logs or not at all.
+func (f *Filling) EnterKey(key *ledger.Key, slot int) {
+	f.keys = append(f.keys, []any{slices.Clone(key.ID[:]), slices.Clone(key.Hash[:]), slot})
+}
+
+// Divided notes the last record of the log that was divided: the logs of all slots but the first begin after it.
+func (f *Filling) Divided(lsn uint64) { f.divided = lsn }
+
+// finish writes what concerns no single log.
+func (f *Filling) finish(signer string) error {
+	if len(f.keys) > 0 {
+		if _, err := f.tx.CopyFrom(f.ctx, pgx.Identifier{"bailiff", "keys"}, []string{"id", "hash", "slot"}, pgx.CopyFromRows(f.keys)); err != nil {
+			return err
+		}
+	}
+	if signer != "" {
+		if _, err := f.tx.Exec(f.ctx, `UPDATE bailiff.store SET signer = $1`, signer); err != nil {
+			return err
+		}
+	}
+	if f.divided != 0 {
+		if _, err := f.tx.Exec(f.ctx, `UPDATE bailiff.store SET divided = $1`, int64(f.divided)); err != nil { //nolint:gosec // LSNs are counted up from 1
+			return err
+		}
+	}
+	_, err := f.tx.Exec(f.ctx, sqlFree)
+	return err
+}
+
+// send sends a row to the copy under way, which it begins where there is none.
+func (f *Filling) send(row []any) error {
+	if f.groups == nil {
+		f.groups, f.copied = make(chan []any), make(chan error, 1)
+		groups, copied := f.groups, f.copied
+		f.start(func() {
+			_, err := f.tx.CopyFrom(f.ctx, pgx.Identifier{"bailiff", "groups"}, []string{"slot", "first", "last", "hash", "data"}, pgx.CopyFromFunc(func() ([]any, error) {
+				return <-groups, nil
+			}))
+			copied <- err
+		})
+	}
+	select {
+	case f.groups <- row:
+		return nil
+	case err := <-f.copied:
+		f.groups, f.copied = nil, nil
+		return errors.Join(err, fmt.Errorf("%w: the database has stopped taking groups", ledger.ErrUnavailable))
+	}
+}
+
+// end ends the copy under way.
+func (f *Filling) end() error {
+	if f.groups == nil {
+		return nil
+	}
+	close(f.groups)
+	err := <-f.copied
+	f.groups, f.copied = nil, nil
+	return err
+}
+
+// A pouring is the commit.Log of a slot: first it is filled, and then it may be read.
 type pouring struct {
-	ctx    context.Context
-	tx     pgx.Tx
-	slot   int
-	start  func(task func())
-	last   group      // of those appended, without its data
-	groups chan group // to the copy under way; nil where there is none
-	copied chan error // its result
+	*Filling
+	slot int
+	last group // of those appended, without its data
 }
 
 var (
 	_ commit.Log       = (*pouring)(nil)
 	_ commit.Snapshots = (*pouring)(nil)
 	_ commit.Dropper   = (*pouring)(nil)
-	_ Placer           = (*pouring)(nil)
 )
-
-// A Placer is a log that Fill fills, with the places up to which it was read.
-type Placer interface {
-	// KeepPlace keeps a place as Store.KeepPlace does, with the log or not at all.
-	KeepPlace(name, place string) error
-}
-
-// KeepPlace implements Placer.
-func (p *pouring) KeepPlace(name, place string) error {
-	if err := p.end(); err != nil {
-		return err
-	}
-	_, err := p.tx.Exec(p.ctx, sqlPlace, name, place)
-	return err
-}
 
 // imported is the maker of a base that was imported.
 const imported = "import"
 
 // SaveBase implements commit.Dropper. The log begins with what it saves.
 func (p *pouring) SaveBase(lsn uint64, write func(io.Writer) error, _ func(ledger.RetentionStep) error) error {
+	if err := p.end(); err != nil {
+		return err
+	}
 	return saveBase(p.ctx, p.tx, baseID{p.slot, lsn, imported}, true, write)
 }
 
@@ -273,40 +382,12 @@ func (p *pouring) Append(first uint64, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if p.groups == nil {
-		p.groups, p.copied = make(chan group), make(chan error, 1)
-		groups, copied := p.groups, p.copied
-		p.start(func() {
-			_, err := p.tx.CopyFrom(p.ctx, pgx.Identifier{"bailiff", "groups"}, []string{"slot", "first", "last", "hash", "data"}, pgx.CopyFromFunc(func() ([]any, error) {
-				g, more := <-groups
-				if !more {
-					return nil, nil
-				}
-				return []any{p.slot, int64(g.first), int64(g.last), g.hash[:], g.data}, nil //nolint:gosec // LSNs are counted up from 1
-			}))
-			copied <- err
-		})
+	g := group{first: first, last: last, hash: sha256.Sum256(data)}
+	if err := p.send([]any{p.slot, int64(first), int64(last), g.hash[:], append([]byte(nil), data...)}); err != nil { //nolint:gosec // LSNs are counted up from 1
+		return err
 	}
-	g := group{first: first, last: last, hash: sha256.Sum256(data), data: append([]byte(nil), data...)}
-	select {
-	case p.groups <- g:
-		p.last = g.end()
-		return nil
-	case err := <-p.copied:
-		p.groups, p.copied = nil, nil
-		return errors.Join(err, fmt.Errorf("%w: the database has stopped taking groups", ledger.ErrUnavailable))
-	}
-}
-
-// end ends the copy under way.
-func (p *pouring) end() error {
-	if p.groups == nil {
-		return nil
-	}
-	close(p.groups)
-	err := <-p.copied
-	p.groups, p.copied = nil, nil
-	return err
+	p.last = g
+	return nil
 }
 
 // Read implements commit.Log.

@@ -26,7 +26,8 @@ func TestFill(t *testing.T) {
 		groups = append(groups, sealed(rng, first, 1))
 	}
 	fill := func(n int, after error) error {
-		return store.Fill("k", func(log commit.Log) error {
+		return store.Fill("k", func(to *Filling) error {
+			log := to.Logs()[0]
 			for i, g := range groups[:n] {
 				if err := log.Append(uint64(i+1), g); err != nil {
 					return err

@@ -77,7 +77,7 @@ func (s *Store) check(slots int) error {
 	made, err := s.db.made()
 	need := oneSlotLevel
 	if slots > 1 {
-		need = tablesLevel
+		need = severalLevel
 	}
 	switch {
 	case err != nil:
@@ -162,6 +162,9 @@ func (s *Store) NoteSigner(ids string) error {
 // SentByOTLP is the name of the place up to which events were sent to a collector.
 const SentByOTLP = "otlp"
 
+// SentBySlot is the name of that place in the log of one of several slots.
+func SentBySlot(slot int) string { return fmt.Sprintf("%s-%d", SentByOTLP, slot) }
+
 const sqlPlace = `INSERT INTO bailiff.places (name, place) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET place = excluded.place`
 
 // Place returns what KeepPlace kept last under a name, by whichever instance; "" where there was none.
@@ -198,20 +201,20 @@ func (s *Store) Name() string { return s.options.Name }
 // slots returns the slots of the store, each for a ledger of its own. Of several, the first has the service-wide records. This instance owns its
 // share of them: where it owns more, Leaves of a slot says so. It asks how many instances there are until Options.Stop is closed, which
 // also ends waiting.
-func (s *Store) slots() ([]*Slot, error) {
-	made, err := s.db.made()
+func (s *Store) slots() (several []*Slot, made made, err error) {
+	made, err = s.db.made()
 	if err != nil {
-		return nil, fmt.Errorf("ledger: asking the database: %w", err)
+		return nil, made, fmt.Errorf("ledger: asking the database: %w", err)
 	}
 	number := made.slots
 	if number > 1 {
 		number++ // the first has the service-wide records
 	}
 	if err := s.check(number); err != nil {
-		return nil, err
+		return nil, made, err
 	}
 	all, shared := newShares(number), gather(newPostgres(s.find, s.options.Lease))
-	several := make([]*Slot, number)
+	several = make([]*Slot, number)
 	for n := range several {
 		slot := s.Slot
 		if n > 0 {
@@ -223,7 +226,7 @@ func (s *Store) slots() ([]*Slot, error) {
 	}
 	s.several.Store(&several)
 	s.find.calls.Go(func() { all.follow(shared, s.options.Name, s.options.Lease, s.options.Stop, s.hear) })
-	return several, nil
+	return several, made, nil
 }
 
 // Close gives up the connections that are no log's.

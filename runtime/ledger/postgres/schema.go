@@ -2,10 +2,13 @@ package pgledger
 
 // tablesLevel is the version of the tables. A release that needs more raises it, and store init brings older ones up to it. Nothing is taken
 // from tables, so that the release before works on over newer ones.
-const tablesLevel = 4
+const tablesLevel = 5
 
-// oneSlotLevel is the version of the tables that a store of one slot needs.
-const oneSlotLevel = 3
+// oneSlotLevel is the version of the tables that a store of one slot needs, and severalLevel that of several.
+const (
+	oneSlotLevel = 3
+	severalLevel = 4
+)
 
 // tables are made by Init, each where there is none of the name. A slot is a part of the keys. Times are the
 // database's. The log is in groups alone: snapshots and lists are copies, which are made from it again.
@@ -21,6 +24,7 @@ CREATE TABLE IF NOT EXISTS bailiff.store (
 ALTER TABLE bailiff.store ADD COLUMN IF NOT EXISTS id text NOT NULL DEFAULT gen_random_uuid();
 ALTER TABLE bailiff.store ADD COLUMN IF NOT EXISTS moved text NOT NULL DEFAULT '';
 ALTER TABLE bailiff.store ADD COLUMN IF NOT EXISTS writes int NOT NULL DEFAULT 0;
+ALTER TABLE bailiff.store ADD COLUMN IF NOT EXISTS divided bigint NOT NULL DEFAULT 0;
 CREATE TABLE IF NOT EXISTS bailiff.instances (
 	id text PRIMARY KEY,
 	name text NOT NULL,
@@ -93,7 +97,7 @@ const grants = `
 GRANT USAGE ON SCHEMA bailiff TO %[1]s;
 REVOKE ALL ON ALL TABLES IN SCHEMA bailiff FROM %[1]s;
 GRANT SELECT ON bailiff.store TO %[1]s;
-GRANT UPDATE (signer, moved) ON bailiff.store TO %[1]s;
+GRANT UPDATE (signer, moved, divided) ON bailiff.store TO %[1]s;
 GRANT SELECT, UPDATE ON bailiff.slots TO %[1]s;
 GRANT SELECT, INSERT ON bailiff.groups, bailiff.bases, bailiff.keys, bailiff.activations TO %[1]s;
 GRANT SELECT, INSERT, UPDATE, DELETE ON bailiff.instances, bailiff.snapshots, bailiff.marks, bailiff.lists, bailiff.places TO %[1]s;`

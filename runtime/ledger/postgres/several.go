@@ -21,10 +21,11 @@ var _ slots.Store = (*Store)(nil)
 // Share opens the ledger over those slots of the store that are this instance's share, as they come. Of the options, Slots, Store, Stop and
 // the times are set here.
 func (s *Store) Share(o slots.Options) (*slots.Ledger, error) {
-	all, err := s.slots()
+	all, made, err := s.slots()
 	if err != nil {
 		return nil, err
 	}
+	o.Divided = made.divided
 	for _, slot := range all {
 		o.Slots = append(o.Slots, slot)
 	}
@@ -127,6 +128,12 @@ func (s *Store) Count() (int, error) {
 		return 0, fmt.Errorf("ledger: asking the database: %w", err)
 	}
 	return max(1, made.slots), nil
+}
+
+// Divided returns the last record of the log that was divided over slots, 0 where none was.
+func (s *Store) Divided() (uint64, error) {
+	made, err := s.db.made()
+	return made.divided, err
 }
 
 // Counts returns what metrics tell, of all slots together.

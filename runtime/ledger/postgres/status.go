@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/state"
 )
 
@@ -20,6 +21,7 @@ type made struct {
 	id          string
 	moved       string // where the record was exported to; "" where it was not
 	writes      int    // the highest number of a form that records may have
+	divided     uint64 // the last record of the log that was divided; 0 where none was
 }
 
 func (p *postgres) made() (m made, err error) {
@@ -28,8 +30,8 @@ func (p *postgres) made() (m made, err error) {
 		if err := c.QueryRow(ctx, `SELECT to_regclass('bailiff.store') IS NOT NULL`).Scan(&there); err != nil || !there {
 			return err
 		}
-		err := c.QueryRow(ctx, `SELECT level, slots, environment, signer, COALESCE(to_jsonb(s)->>'id', ''), COALESCE(to_jsonb(s)->>'moved', ''), COALESCE((to_jsonb(s)->>'writes')::int, 0) FROM bailiff.store s`).
-			Scan(&m.level, &m.slots, &m.environment, &m.signer, &m.id, &m.moved, &m.writes)
+		err := c.QueryRow(ctx, `SELECT level, slots, environment, signer, COALESCE(to_jsonb(s)->>'id', ''), COALESCE(to_jsonb(s)->>'moved', ''), COALESCE((to_jsonb(s)->>'writes')::int, 0), COALESCE((to_jsonb(s)->>'divided')::bigint, 0) FROM bailiff.store s`).
+			Scan(&m.level, &m.slots, &m.environment, &m.signer, &m.id, &m.moved, &m.writes, &m.divided)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
@@ -48,14 +50,11 @@ type Setup struct {
 	Slots int
 }
 
-// MaxSlots is how many slots a store may have.
-const MaxSlots = 1024
-
 // Init makes the tables that are missing. It reports whether it made any; tables of another environment, of a newer release, or with
 // another number of slots are an error.
 func (s *Store) Init(o Setup) (fresh bool, err error) {
-	if o.Slots < 0 || o.Slots > MaxSlots {
-		return false, fmt.Errorf("ledger: a store has 1 to %d slots, not %d", MaxSlots, o.Slots)
+	if o.Slots < 0 || o.Slots > ledger.MaxSlots {
+		return false, fmt.Errorf("ledger: a store has 1 to %d slots, not %d", ledger.MaxSlots, o.Slots)
 	}
 	before, err := s.db.made()
 	switch {

@@ -11,11 +11,14 @@ import (
 // eventsOfAll returns a page of the events of all slots, in the order of their times. Copies of service-wide records are left out: the first
 // slot's log has them. Where a slot can't be asked there is no page.
 func (l *Ledger) eventsOfAll(ctx context.Context, query ledger.EventQuery) (ledger.EventPage, error) {
-	if query.After != 0 {
-		return ledger.EventPage{}, fmt.Errorf("%w: a number is a place in the log of one slot, and the store has several; name the API key whose log is meant", ledger.ErrInvalid)
-	}
 	if query.AfterEach == nil {
 		query.AfterEach = make([]uint64, len(l.slots))
+	}
+	if query.After != 0 && query.After <= l.options.Divided { // a place from before the record was divided
+		query.AfterEach[0], query.After = query.After, 0
+	}
+	if query.After != 0 {
+		return ledger.EventPage{}, fmt.Errorf("%w: a number is a place in the log of one slot, and the store has several; name the API key whose log is meant", ledger.ErrInvalid)
 	}
 	if len(query.AfterEach) != len(l.slots) {
 		return ledger.EventPage{}, fmt.Errorf("%w: the cursor is of a store with %d slots, and this one has %d", ledger.ErrInvalid, len(query.AfterEach), len(l.slots))
@@ -30,7 +33,9 @@ func (l *Ledger) eventsOfAll(ctx context.Context, query ledger.EventQuery) (ledg
 			if err == nil {
 				one := query
 				one.After, one.AfterEach = query.AfterEach[n], nil
-				pages[n], err = at.Events(ctx, one)
+				if pages[n], err = at.Events(ctx, one); n > 0 && pages[n].Dropped <= l.options.Divided {
+					pages[n].Dropped = 0 // the first slot's log has them
+				}
 			}
 			faults[n] = err
 		})

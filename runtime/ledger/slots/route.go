@@ -471,7 +471,7 @@ func (l *Ledger) Events(ctx context.Context, query ledger.EventQuery) (ledger.Ev
 	if query.Key.IsZero() && len(l.slots) > 1 {
 		return l.eventsOfAll(ctx, query)
 	}
-	return asks(l, query.Key, func(c asked) (ledger.EventPage, error) { return c.Events(ctx, query) })
+	return l.LogOf(query.Key).Events(ctx, query)
 }
 
 // LogOf implements ledger.Ledger.
@@ -483,7 +483,7 @@ func (l *Ledger) LogOf(key ledger.ID) ledger.Log {
 	if err != nil {
 		return unread{err}
 	}
-	return at
+	return l.logOf(at)
 }
 
 // An unread log can't be read.

@@ -67,6 +67,9 @@ type Options struct {
 	Slots  []Slot
 	Store  Store
 	Commit commit.Options // of the ledger of each slot
+	// Divided is the LSN up to which the first slot's log has the records of all keys; those of the other slots begin after it. 0 where they
+	// begin with record 1.
+	Divided uint64
 	// Remote asks the instance that has a slot, whose Answer answers; nil where no other instance is asked. An error that wraps ErrElsewhere
 	// says that nothing was done: it is asked again, for RemotePatience, as where a slot is being handed over.
 	Remote         func(ctx context.Context, slot int, question []byte) (answer []byte, err error)
@@ -220,12 +223,14 @@ func (l *Ledger) OnResolved(told func(*ledger.Hold)) { l.resolved.Store(&told) }
 
 // Of returns the slot of the key whose secret has a SHA-256 hash: 0 where there is one slot, and otherwise not the first, which has the
 // service-wide records.
-func (l *Ledger) Of(hash [32]byte) int {
-	keyed := uint64(len(l.slots) - 1)
-	if keyed == 0 {
+func (l *Ledger) Of(hash [32]byte) int { return Of(hash, len(l.slots)) }
+
+// Of is [Ledger.Of] of a store with so many slots, the first of several included.
+func Of(hash [32]byte, all int) int {
+	if all == 1 {
 		return 0
 	}
-	return 1 + int(binary.BigEndian.Uint64(hash[:8])%keyed) //nolint:gosec // it is below the number of slots
+	return 1 + int(binary.BigEndian.Uint64(hash[:8])%uint64(all-1)) //nolint:gosec // it is below the number of slots
 }
 
 // Slots returns how many slots there are, the first of several included.

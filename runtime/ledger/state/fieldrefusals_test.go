@@ -69,6 +69,8 @@ func spoiledFields() []spoiled {
 		{"a rotation without a serial", rotation, rotated, number(serialAt, 0)},
 		{"a halt by a statement without a serial", haltEffect, stopped, number(2, 0)},
 		{"a drop of nothing", dropEffect, dropped, number(16, 0)},
+		{"a division into one slot", slotsEffect, Record{Slots: 2}, number(0, 1)},
+		{"a division into too many", slotsEffect, Record{Slots: 2}, number(0, ledger.MaxSlots+1)},
 		{"a copy of no record", origin, Record{Origin: 1}, number(0, 0)},
 		{"a rotation to the same key", rotation, rotated, func(data []byte) []byte { return slices.Concat(data[:32], data[:32], data[64:]) }},
 		{"a statement without a name", statement, suspended, func(data []byte) []byte {

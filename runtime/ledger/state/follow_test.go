@@ -77,3 +77,22 @@ func TestFollow(t *testing.T) {
 		}
 	}
 }
+
+// TestKeepExpiring: a hold that was resolved while one of a key that is forgotten was to expire before it does not expire.
+func TestKeepExpiring(t *testing.T) {
+	c := newCrowd(t, 2)
+	forgotten, kept := ledger.ID{1}, ledger.ID{2}
+	c.apply(Record{Kind: ledger.KeyCreated, Key: kept, Created: ledger.Key{ID: kept, Hash: [32]byte{2}, Epoch: 1}})
+	opened, resolved := c.opens(ledger.ID{7}), c.resolves(ledger.ID{7}, ledger.HoldRefused)
+	opened.Key, resolved.Key = kept, kept
+	before := c.opens(ledger.ID{6})
+	before.Key, before.Hold.Expires = forgotten, opened.Hold.Expires-1
+	for _, r := range []Record{before, opened, resolved} {
+		c.apply(r)
+	}
+	c.s.Keep(func(key *ledger.Key) bool { return key.ID == kept })
+	var r Record
+	if c.s.ExpireHold(ledger.MaxTime, &r); r.Kind != ledger.NoRecord {
+		t.Errorf("the hold %s expires", r.Hold.ID)
+	}
+}

@@ -164,6 +164,10 @@ var kinds = [256]kind{
 		forms: []form{{number: 49, about: "of no key: retention has exported the log up to a record, and drops it", fields: []*field{dropEffect}}},
 		of:    noKey, apply: (*State).applyDrop, show: (*Record).showDrop,
 	},
+	ledger.StoreDivided: {
+		forms: []form{{number: 59, about: "of no key: the keys are in slots from then on, each with a log of its own that begins after the record before", fields: []*field{slotsEffect}}},
+		of:    noKey, apply: (*State).applyDivided,
+	},
 	ledger.PinsChanged: {
 		forms: []form{{number: 32, fields: []*field{pinsEffect}}},
 		live:  true, apply: (*State).applyPins, show: (*Record).showPins,

@@ -56,6 +56,7 @@ type Record struct {
 	Restored *ledger.Restoration // of ServiceRestored
 	Rotation *ledger.Rotation    // of OperatorRotated
 	Drop     *ledger.Drop        // of EventsDropped
+	Slots    int                 // of StoreDivided: how many slots the keys are in from then on
 
 	// Origin is the LSN of the record that this one copies from another log, in kinds that Follow takes; 0 where it copies none.
 	Origin uint64

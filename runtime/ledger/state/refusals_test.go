@@ -137,7 +137,7 @@ func (c *crowd) whole(kind ledger.Kind) Record {
 	return Record{
 		Kind: kind, Now: c.now, Default: &DefaultEffect{PolicyHash: [32]byte{1}}, Restored: &ledger.Restoration{At: c.now},
 		Rotation: &ledger.Rotation{From: operatorNow, To: [32]byte{3}, At: c.now}, Drop: &ledger.Drop{At: c.now, Through: ledger.Head{LSN: c.lsn}},
-		Approver: statementOf(1, "alice", "c"), Halt: &ledger.Halt{Stop: true, At: c.now},
+		Approver: statementOf(1, "alice", "c"), Halt: &ledger.Halt{Stop: true, At: c.now}, Slots: 2,
 	}
 }
 
@@ -317,6 +317,7 @@ var storeRefusals = []refusal{
 	{"a rotation of a key", of(ledger.OperatorRotated), id(recordKey, busyKey)},
 	{"a rotation from a key of before", of(ledger.OperatorRotated), func(r *Record) { r.Rotation.From = operatorBefore }},
 	{"a drop of a key", of(ledger.EventsDropped), id(recordKey, busyKey)},
+	{"a division of a key", of(ledger.StoreDivided), id(recordKey, busyKey)},
 	{"a drop of itself", of(ledger.EventsDropped), func(r *Record) { r.Drop.Through.LSN++ }},
 	{"an approver of a key", of(ledger.ApproverConfirmed), id(recordKey, busyKey)},
 	{"a freeze of a key", of(ledger.ServiceFrozen), func(r *Record) { r.Key, r.Epoch = busyKey, busyEpoch+1 }},

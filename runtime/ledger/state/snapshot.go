@@ -59,31 +59,38 @@ const (
 
 var errSnapshot = errors.New("state: snapshot")
 
-// version returns the oldest version of a snapshot that holds what s has. formats are those of its webhooks.
-func (s *State) version(formats []byte) byte {
-	switch {
-	case s.followed != 0:
-		return snapshotFollowed
-	case s.dropped != 0:
-		return snapshotDropped
-	case len(s.operators.Keys) > 0:
-		return snapshotOperators
-	case len(formats) > 1:
-		return snapshotFormats
-	case s.approvers.serial != 0 || s.noted():
-		return snapshotApprovers
-	case s.usedUp != 0:
-		return snapshotUsedUp
-	case s.everHalted():
-		return snapshotWithHalts
+// A part is what a snapshot has from a version on, where a state needs it or a later one.
+type part struct {
+	version byte
+	needed  func(*State) bool
+	append  func(*State, []byte) []byte
+	read    func(*State, *decoder)
+}
+
+var parts = [...]part{
+	{snapshotWithHalts, (*State).everHalted, (*State).appendHalts, (*State).readHalts},
+	{snapshotUsedUp, func(s *State) bool { return s.usedUp != 0 }, func(s *State, b []byte) []byte { return codec.AppendMoment(b, s.usedUp) }, func(s *State, d *decoder) { s.usedUp = d.Moment() }},
+	{snapshotApprovers, (*State).noted, (*State).appendApprovals, (*State).readApprovals},
+	{snapshotFormats, func(s *State) bool { return len(s.appendFormats(nil)) > 1 }, (*State).appendFormats, (*State).readFormats},
+	{snapshotOperators, func(s *State) bool { return len(s.operators.Keys) > 0 }, (*State).appendOperators, (*State).readOperators},
+	{snapshotDropped, func(s *State) bool { return s.dropped != 0 }, func(s *State, b []byte) []byte { return binary.AppendUvarint(b, s.dropped) }, func(s *State, d *decoder) { s.dropped = d.Uvarint() }},
+	{snapshotFollowed, func(s *State) bool { return s.followed != 0 }, func(s *State, b []byte) []byte { return binary.AppendUvarint(b, s.followed) }, func(s *State, d *decoder) { s.followed = d.Uvarint() }},
+}
+
+// version returns the oldest version of a snapshot that holds what s has.
+func (s *State) version() (version byte) {
+	version = snapshotVersion
+	for i := range parts {
+		if parts[i].needed(s) {
+			version = parts[i].version
+		}
 	}
-	return snapshotVersion
+	return version
 }
 
 // AppendSnapshot appends all that s knows to b. Equal states have equal snapshots.
 func (s *State) AppendSnapshot(b []byte) []byte {
-	formats := s.appendFormats(nil)
-	version := s.version(formats)
+	version := s.version()
 	b = append(b, version)
 	for _, half := range s.secret {
 		b = binary.BigEndian.AppendUint64(b, half)
@@ -103,26 +110,11 @@ func (s *State) AppendSnapshot(b []byte) []byte {
 		e := DefaultEffect{PolicyHash: d.PolicyHash, Serial: d.Serial, Named: d.Named, Keys: d.Keys}
 		b = e.append(b)
 	}
-	if b = s.replays.appendSnapshot(b); version >= snapshotWithHalts {
-		b = s.appendHalts(b)
-	}
-	if version >= snapshotUsedUp {
-		b = codec.AppendMoment(b, s.usedUp)
-	}
-	if version >= snapshotApprovers {
-		b = s.appendApprovals(s.approvers.appendSnapshot(b))
-	}
-	if version >= snapshotFormats {
-		b = append(b, formats...)
-	}
-	if version >= snapshotOperators {
-		b = s.appendOperators(b)
-	}
-	if version >= snapshotDropped {
-		b = binary.AppendUvarint(b, s.dropped)
-	}
-	if version >= snapshotFollowed {
-		b = binary.AppendUvarint(b, s.followed)
+	b = s.replays.appendSnapshot(b)
+	for i := range parts {
+		if version >= parts[i].version {
+			b = parts[i].append(s, b)
+		}
 	}
 	return b
 }
@@ -298,27 +290,10 @@ func ReadSnapshot(b []byte) (*State, error) {
 		s.defaults = append(s.defaults, readDefault(&d))
 	}
 	s.replays.readSnapshot(&d)
-	if version >= snapshotWithHalts {
-		s.readHalts(&d)
-	}
-	if version >= snapshotUsedUp {
-		s.usedUp = d.Moment()
-	}
-	if version >= snapshotApprovers {
-		s.approvers.readSnapshot(&d)
-		s.readApprovals(&d)
-	}
-	if version >= snapshotFormats {
-		s.readFormats(&d)
-	}
-	if version >= snapshotOperators {
-		s.readOperators(&d)
-	}
-	if version >= snapshotDropped {
-		s.dropped = d.Uvarint()
-	}
-	if version >= snapshotFollowed {
-		s.followed = d.Uvarint()
+	for i := range parts {
+		if version >= parts[i].version {
+			parts[i].read(s, &d)
+		}
 	}
 	d.Check(d.Left() == 0, "bytes after the end")
 	if d.Problem() != "" {
@@ -484,8 +459,9 @@ func (t *approverTable) readSnapshot(d *decoder) {
 	}
 }
 
-// appendApprovals appends the approvals of the holds that wait for another approver, and the notes of those that are resolved.
+// appendApprovals appends the approvers, the approvals of the holds that wait for another approver, and the notes of those that are resolved.
 func (s *State) appendApprovals(b []byte) []byte {
+	b = s.approvers.appendSnapshot(b)
 	n, list := 0, []byte(nil)
 	for _, k := range s.inOrder() {
 		for _, id := range k.holds.inOrder() {
@@ -506,6 +482,7 @@ func (s *State) appendApprovals(b []byte) []byte {
 }
 
 func (s *State) readApprovals(d *decoder) {
+	s.approvers.readSnapshot(d)
 	for range d.Count() {
 		var key, id ledger.ID
 		d.Copy(key[:])
@@ -527,8 +504,11 @@ func (s *State) readApprovals(d *decoder) {
 	}
 }
 
-// noted reports whether a hold has a note.
+// noted reports whether there ever was an approver, or a hold has a note.
 func (s *State) noted() bool {
+	if s.approvers.serial != 0 {
+		return true
+	}
 	for _, k := range s.keys {
 		for _, h := range k.holds.byID {
 			if h.note != "" {
