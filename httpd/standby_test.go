@@ -85,6 +85,19 @@ func (p *passing) say(t *testing.T, raw string) (*http.Response, string) {
 	return exchange(t, connection, []byte(raw))
 }
 
+// TestStandbyIsNotReady: an instance that passes nothing on is not ready before its server answers, whatever its checks say.
+func TestStandbyIsNotReady(t *testing.T) {
+	for passes, want := range map[bool]int{true: http.StatusOK, false: http.StatusServiceUnavailable} {
+		p := newPassing(t, "", nil)
+		if !passes {
+			p.server.config.Pass = nil
+		}
+		if got, body := p.say(t, "GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n"); got.StatusCode != want || strings.Contains(body, "it is starting") == passes {
+			t.Errorf("it passes on, %t: %d %s", passes, got.StatusCode, body)
+		}
+	}
+}
+
 // TestGoldenPassed: an instance that decides answers what another one passes on as what comes to it directly.
 func TestGoldenPassed(t *testing.T) { golden(t, true) }
 
