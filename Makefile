@@ -178,8 +178,9 @@ chart: ## hold the Helm chart to Helm's linter and the types of Kubernetes, in a
 	cd fuzz/chart && $(GO) mod tidy -diff && $(GO) vet ./... && $(GO) test -count 1 -v ./...
 
 .PHONY: crash
-crash: ## kill the service KILLS times (200) under mixed load, and hold what is left against what clients were told
+crash: ## kill the service KILLS times (200) under mixed load, hold what is left against what clients were told; a model of the ledger, too
 	BAILIFF_KILLS=$(KILLS) $(GO) test ./httpd/e2e -run TestKillEverything -count 1 -v -timeout 1h
+	$(GO) test ./runtime/ledger/pebble -run 'TestModel$$' -histories 1000 -count 1 -v -timeout 1h
 
 # How many pairs of instances, each over a database of its own, TestFailover ends in every way.
 FAILOVERS ?= 300

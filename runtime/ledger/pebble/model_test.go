@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"flag"
 	"io"
 	mathrand "math/rand/v2"
 	"regexp"
@@ -167,10 +168,12 @@ func (x watchedIndex) Lists(key ledger.ID, from uint64, yield func(uint64, []byt
 	})
 }
 
+var histories = flag.Int("histories", 100, "how many histories TestModel makes")
+
 // TestModel has the ledger make snapshots and its index all the time, each of which has to be what the log comes to.
 func TestModel(t *testing.T) {
 	loaded, indexed, found := 0, 0, new(atomic.Int64)
-	ledgertest.Model(t, 200, func() ledgertest.World {
+	ledgertest.Model(t, *histories, func() ledgertest.World {
 		w := newWorld()
 		w.loaded, w.indexed, w.found = &loaded, &indexed, found
 		return w
