@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/state"
 )
 
 // A Division says how the log of a service becomes those of the slots of a store.
@@ -94,6 +95,26 @@ func (d *Division) begin(slot int, whole []byte, from Log, before *base) error {
 		return fmt.Errorf("%w: its base %w", ledger.ErrCorrupt, err)
 	}
 	return errors.Join(b.verify(), b.close())
+}
+
+// BeginAs has an empty log begin with the service-wide state that another one begins with, and with no keys. The ledger over it follows the log
+// that the other one follows, from where that began.
+func BeginAs(to Dropper, other Log) error {
+	b, err := baseOf(other)
+	if err != nil {
+		return err
+	}
+	p, err := b.past(func() *past { return &past{state: state.New(state.Secret{})} })
+	if err = errors.Join(err, b.close()); err != nil || b == nil {
+		return err
+	}
+	p.state.Keep(func(*ledger.Key) bool { return false })
+	nothing := func(ledger.RetentionStep) error { return nil }
+	g := beginning{ledger.Beginning{After: p.head}}
+	if g.Base, err = saveBase(to, p, nil, nil, nothing); err != nil {
+		return err
+	}
+	return to.Drop(p.head.LSN, g.seal(), nothing)
 }
 
 // VerifyDivided returns an error where the log of a slot, which begins after a place, does not continue the one of the first slot.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	mathrand "math/rand/v2"
 	"path/filepath"
 	"testing"
@@ -66,6 +67,14 @@ func everyEvent(t *testing.T, l ledger.Ledger, query ledger.EventQuery) (all []l
 	}
 }
 
+// serviceWide returns what does not concern a key.
+func serviceWide(t *testing.T, l ledger.Ledger) map[string]any {
+	t.Helper()
+	approvers, serial, err := l.Approvers(t.Context())
+	must(t, err)
+	return map[string]any{"frozen": l.Frozen(), "operators": l.Operators(), "approvers": []any{approvers, serial}}
+}
+
 // TestDivided divides a ledger, of which all kinds of things were asked, over slots: it says of every key what the model of a ledger
 // says that was never divided, its events are as they were, and it continues.
 func TestDivided(t *testing.T) {
@@ -84,12 +93,21 @@ func TestDivided(t *testing.T) {
 		story.Step(rng.Uint32(), at)
 	}
 	must(t, errors.Join(checked.Violation(), folder.Flush(t.Context()), checked.Compare(at)))
+	confirms := &ledger.ApproverStatement{
+		Action: ledger.ConfirmApprover, Serial: 1, Name: "alice", Credential: []byte("c"), Grant: ledger.Grant{PublicKey: []byte("p"), Sections: []string{"evm"}, Expires: at/1e9 + 3600},
+	}
+	if operators := folder.Operators().Keys; len(operators) > 0 {
+		confirms.Operator = operators[len(operators)-1]
+	}
+	recorded := checked.Recorded()
+	must(t, folder.StateApprover(t.Context(), confirms, at)) // of which the model knows nothing
 	keys, err := folder.Keys(t.Context())
 	must(t, err)
 	before := map[ledger.ID][]ledger.LoggedEvent{{}: everyEvent(t, folder, ledger.EventQuery{})}
 	for _, key := range keys {
 		before[key.ID] = everyEvent(t, folder, ledger.EventQuery{Key: key.ID})
 	}
+	global := serviceWide(t, folder)
 	holds, oldest, err := folder.PendingHolds()
 	must(t, errors.Join(err, folder.Close()))
 
@@ -109,7 +127,7 @@ func TestDivided(t *testing.T) {
 	for range 2 { // the second time over what it has added
 		l := share(t, url, "a", alone)
 		wait(t, l.Whole)
-		must(t, checked.Restarted(headed{l, copied.Head}, nil))
+		must(t, checked.Restarted(headed{l, ledger.Head{LSN: uint64(recorded)}}, nil))
 		must(t, errors.Join(checked.Compare(at), checked.Violation()))
 		places = compareDivided(t, l, before)
 		if n, first, err := l.PendingHolds(); n != holds || first != oldest || err != nil {
@@ -117,7 +135,12 @@ func TestDivided(t *testing.T) {
 		}
 		l.end(t)
 	}
-	l := share(t, url, "b", alone)
+	l := shareAs(t, url, "off", alone, &ledger.DefaultPolicy{At: 1}, 3*time.Second) // it gets no slots
+	if diff := cmp.Diff(global, serviceWide(t, l)); diff != "" || fmt.Sprint(global["approvers"]) == "[[] 0]" {
+		t.Errorf("service-wide records (-before +now):\n%s", diff)
+	}
+	l.end(t)
+	l = share(t, url, "b", alone)
 	wait(t, l.Whole)
 	continues(t, l, ledgertest.NewKey(100), copied.LSN)
 	l.end(t)

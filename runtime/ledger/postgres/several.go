@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/slots"
 )
 
@@ -245,6 +246,9 @@ func (s *Store) EnterActivation(id [32]byte, slot int) error {
 func (s *Store) Read(from uint64, yield func(first uint64, group []byte) bool) error {
 	return readAll(func(from uint64) ([]group, error) { return s.db.read(0, from, pageGroups) }, from, yield)
 }
+
+// Second implements slots.Store.
+func (s *Store) Second(use func(commit.Log) error) error { return s.Look(1, use) }
 
 // Seen implements slots.Store.
 func (s *Store) Seen() uint64 {

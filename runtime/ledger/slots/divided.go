@@ -1,9 +1,15 @@
 package slots
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
+	"errors"
+	"io"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/memory"
 )
 
 // A dividedLog is the log of a key whose record was divided over slots: the part before that is in the first slot's log, and what came after
@@ -64,3 +70,61 @@ func (d dividedLog) Events(ctx context.Context, query ledger.EventQuery) (ledger
 	page.Events, page.Next, page.More = append(page.Events, rest.Events...), rest.Next, rest.More
 	return page, nil
 }
+
+// openGlobals returns a ledger in memory that has followed the first slot's log to its end. Of one that was divided it does not read the records
+// of all keys: another slot's log begins with what is service-wide of these.
+func openGlobals(o *Options) (*commit.Ledger, error) {
+	log := &begun{Log: memory.NewLog()}
+	if o.Divided != 0 {
+		if err := o.Store.Second(func(other commit.Log) error { return commit.BeginAs(log, other) }); err != nil {
+			return nil, err
+		}
+	}
+	l, err := commit.Open(log, commit.Options{Random: rand.Reader})
+	if err != nil {
+		return nil, err
+	}
+	end, err := o.Store.End()
+	if err == nil {
+		err = l.Follow(context.Background(), o.Store, end)
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// A begun log is one in memory that may begin with a base.
+type begun struct {
+	*memory.Log
+	base bytes.Buffer
+}
+
+var _ commit.Dropper = (*begun)(nil)
+
+// SaveBase implements commit.Dropper.
+func (b *begun) SaveBase(_ uint64, write func(io.Writer) error, _ func(ledger.RetentionStep) error) error {
+	return write(&b.base)
+}
+
+// OpenBase implements commit.Dropper.
+func (b *begun) OpenBase(uint64) (commit.Base, error) {
+	return keptBase{bytes.NewReader(b.base.Bytes())}, nil
+}
+
+// Drop implements commit.Dropper. There are no groups yet.
+func (b *begun) Drop(lsn uint64, beginning []byte, _ func(ledger.RetentionStep) error) error {
+	return b.Append(lsn, beginning)
+}
+
+// Free implements commit.Dropper.
+func (*begun) Free(uint64, func(ledger.RetentionStep) error) error { return nil }
+
+// A keptBase is a base in memory.
+type keptBase struct{ *bytes.Reader }
+
+// Size implements commit.Base.
+func (b keptBase) Size() (int64, error) { return b.Reader.Size(), nil }
+
+// Close implements io.Closer.
+func (keptBase) Close() error { return nil }

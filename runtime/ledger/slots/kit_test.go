@@ -93,6 +93,9 @@ func (w *world) start(t *testing.T, may ...int) *instance {
 	return i
 }
 
+// Second implements Store.
+func (w *world) Second(use func(commit.Log) error) error { return use(w.logs[1]) }
+
 // pass asks the instance that has a slot.
 func (w *world) pass(ctx context.Context, slot int, question []byte) ([]byte, error) {
 	w.mu.Lock()

@@ -471,7 +471,11 @@ func (l *Ledger) Events(ctx context.Context, query ledger.EventQuery) (ledger.Ev
 	if query.Key.IsZero() && len(l.slots) > 1 {
 		return l.eventsOfAll(ctx, query)
 	}
-	return l.LogOf(query.Key).Events(ctx, query)
+	at, err := l.of(query.Key)
+	if err != nil {
+		return ledger.EventPage{}, err
+	}
+	return l.logOf(at).Events(ctx, query)
 }
 
 // LogOf implements ledger.Ledger.

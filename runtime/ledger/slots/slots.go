@@ -17,7 +17,6 @@ import (
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
-	"bailiff/runtime/ledger/memory"
 	"bailiff/runtime/ledger/remote"
 	"bailiff/runtime/system"
 )
@@ -50,6 +49,8 @@ type Store interface {
 
 	// Read reads the log of the first slot.
 	commit.Source
+	// Second calls use with the log of the second slot, which begins after [Options.Divided].
+	Second(use func(commit.Log) error) error
 	// Seen returns the LSN of the last record of the first slot's log, as far as this instance has heard.
 	Seen() uint64
 	// End returns the LSN of the last record of the first slot's log, as it is for certain.
@@ -182,13 +183,9 @@ func Open(o Options) (*Ledger, error) {
 		l.options.Go = system.Go
 	}
 	if len(o.Slots) > 1 {
-		l.globals = memory.New()
-		end, err := o.Store.End()
-		if err == nil {
-			err = l.globals.Follow(context.Background(), o.Store, end)
-		}
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("reading the service-wide records: %w", err), l.globals.Close())
+		var err error
+		if l.globals, err = openGlobals(&o); err != nil {
+			return nil, fmt.Errorf("reading the service-wide records: %w", err)
 		}
 	}
 	for n := range o.Slots {
