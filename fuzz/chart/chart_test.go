@@ -455,12 +455,16 @@ func TestRefused(t *testing.T) {
 		"an authority without a store":   {with(least, "store", values{"caSecret": "a"}), "at '/store/existingSecret'"},
 		"certificates from two places":   {with(many, "peers", values{"existingSecret": "a", "csi": values{"driver": "b"}}), "at '/peers/existingSecret'"},
 		"a store and production's keys":  {with(many, "internal", secret("a")), "at '/internal/existingSecret'"},
-		"a store and retention":          {with(many, "settings", settingsOf("SVC_EVENT_RETENTION", "90d")), "at '/settings/SVC_EVENT_RETENTION'"},
+		"a store and retention":          {with(many, "settings", settingsOf("SVC_EVENT_RETENTION", "90d")), "at '/persistence/size'"},
 		"a store out of reach":           {with(many, "networkPolicy", values{}), "networkPolicy.database is empty"},
 		"a store in the open":            {with(many, "settings", settingsOf("SVC_STORE", "postgres://a:b@c/d")), "SVC_STORE"},
 	} {
 		if _, err := render(load(t), c.values); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", what, err, c.says)
 		}
+	}
+	retained := with(with(many, "settings", settingsOf("SVC_EVENT_RETENTION", "90d")), "persistence", values{"size": "20Gi"})
+	if _, err := render(load(t), retained); err != nil {
+		t.Errorf("a store and retention, with a size: %v", err)
 	}
 }

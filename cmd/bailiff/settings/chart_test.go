@@ -202,8 +202,9 @@ func combinations(t *testing.T) (conditions []any) {
 	when(at("replicas", object{"minimum": 2}), store, pairs, at("signingKeys.existingSecret", set))
 	when(object{"anyOf": []any{pairs, at("store.caSecret", set)}}, store)
 	when(at("peers.csi", some), at("peers.existingSecret", unset))
-	// A Service finds no pod by whether it decides, and what each pod exports would fill its volume.
-	when(store, at("internal.existingSecret", unset), at("settings.SVC_EVENT_RETENTION", false))
+	when(store, at("internal.existingSecret", unset)) // a Service finds no pod by whether it decides
+	// What each pod exports stays on its volume, which has 2 GiB over a store unless the values say otherwise.
+	when(object{"allOf": []any{store, at("settings", object{"required": []any{"SVC_EVENT_RETENTION"}})}}, at("persistence.size", set))
 	return conditions
 }
 
