@@ -136,6 +136,6 @@ func VerifyDivided(first Log, slot int, begins ledger.Head) error {
 
 // slotStream is the id of the stream of a slot of a log that was divided.
 func slotStream(stream [16]byte, slot int) [16]byte {
-	sum := sha256.Sum256(binary.BigEndian.AppendUint32(append([]byte("bailiff slot"), stream[:]...), uint32(slot))) //nolint:gosec // 1024 at most
+	sum := sha256.Sum256(binary.BigEndian.AppendUint32(append([]byte("slot"), stream[:]...), uint32(slot))) //nolint:gosec // 1024 at most
 	return [16]byte(sum[:16])
 }
