@@ -125,9 +125,11 @@ func (c *eventsVerifyCommand) readExported(s *cmdsettings.Settings, verifier *at
 }
 
 // tellBeginning says where the record begins, and what of the rest was verified.
-func tellBeginning(std cli.Streams, begins ledger.Beginning, lead []retention.File) {
+func tellBeginning(std cli.Streams, begins ledger.Beginning, lead []retention.File, divided uint64) {
 	switch first := begins.After.LSN; {
 	case first == 0:
+	case len(lead) > 0 && lead[0].From.LSN == divided && divided > 0:
+		fmt.Fprintf(std.Out, "records %d to %d were dropped by retention; the exported files have all of them, and verify (files: %d)\n", divided+1, first, len(lead))
 	case len(lead) == 0:
 		fmt.Fprintf(std.Out, "records 1 to %d were dropped by retention; no exported file was at hand that leads there\n", first)
 	case lead[0].From.LSN != 0:

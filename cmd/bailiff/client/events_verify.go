@@ -81,7 +81,8 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 type part struct {
 	*cmdsettings.Settings
 	slot    int
-	divided uint64 // the record of slot 0's log after which that of another slot may begin; 0 for none
+	divided uint64 // of a slot that begins after a record of slot 0's log: that record
+	unkept  bool   // there is no checkpoint
 }
 
 // slotsOf returns in how many slots of keys the record is, and after which record it was divided, 0 for none.
@@ -108,15 +109,19 @@ func (c *eventsVerifyCommand) verifySlots(std cli.Streams, s *cmdsettings.Settin
 	without := 0
 	for slot := range slots + 1 {
 		one, path := *c, s.SlotCheckpointPath(slot)
+		log := part{Settings: s, slot: slot}
+		if slot > 0 {
+			log.divided = divided
+		}
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && !c.NoCheckpoint {
-			one.NoCheckpoint = true
+			log.unkept = true
 			without++
 		}
-		if folder := cmp.Or(c.Exported, s.EventExport); folder != "" {
+		if folder := cmp.Or(c.Exported, s.EventExport); folder != "" && slot > 0 { // nothing was exported from slot 0 since it is one
 			one.Exported = cmdsettings.SlotFolder(folder, slot)
 		}
 		fmt.Fprintf(std.Out, "slot %d\n", slot)
-		if err := one.verifyLog(std, part{s, slot, divided}, path); err != nil {
+		if err := one.verifyLog(std, log, path); err != nil {
 			return err
 		}
 	}
@@ -128,7 +133,7 @@ func (c *eventsVerifyCommand) verifySlots(std cli.Streams, s *cmdsettings.Settin
 
 // verifyLog verifies a part of the record, and holds it against the checkpoint at a path.
 func (c *eventsVerifyCommand) verifyLog(std cli.Streams, s part, path string) error {
-	kept, verifier, err := c.checkpoint(s.Settings, path)
+	kept, verifier, err := c.checkpoint(s, path)
 	if err != nil {
 		return err
 	}
@@ -154,16 +159,11 @@ func (c *eventsVerifyCommand) verifyLog(std cli.Streams, s part, path string) er
 	if err != nil {
 		return err
 	}
-	if err := Fits(chain, kept, c.NoCheckpoint); err != nil {
+	if err := Fits(chain, kept, c.NoCheckpoint || s.unkept); err != nil {
 		return err
 	}
-	if begins := chain.Begins.After; s.slot > 0 && begins.LSN != 0 && begins.LSN == s.divided {
-		first := part{Settings: s.Settings}
-		if err := readRecord(first, func(log commit.Log) error { return commit.VerifyDivided(log, s.slot, begins) }); err != nil {
-			return cli.Fail("the record does NOT continue that of slot 0: %v", err)
-		}
-		fmt.Fprintf(std.Out, "it begins after record %d of slot 0, where the record was divided\n", begins.LSN)
-		chain.Begins = ledger.Beginning{}
+	if err := s.continues(std, &chain, lead); err != nil {
+		return err
 	}
 	if chain.SnapshotChanged && s.Store != "" {
 		return cli.Fail("the snapshot was CHANGED: it differs from the record, which is intact; stop the instances, run DELETE FROM bailiff.snapshots, " +
@@ -177,9 +177,34 @@ func (c *eventsVerifyCommand) verifyLog(std cli.Streams, s part, path string) er
 		return cli.Fail("the index of keys was CHANGED: it differs from the record, which is intact; remove %s, which the service makes anew, "+
 			"and find out who changed it: pages of a key's events may have missed some since", pebbleledger.IndexPath(s.LedgerPath()))
 	}
-	c.tell(std, &chain, kept, lead)
+	c.tell(std, s, &chain, kept, lead)
 	if c.Approvals {
 		return c.verifyApprovals(std, s, lead)
+	}
+	return nil
+}
+
+// continues holds the log of a slot against slot 0's, where the record was divided: it continues that one, or exported files do that lead to it.
+func (s part) continues(std cli.Streams, chain *commit.Verified, lead []retention.File) error {
+	from := chain.Begins.After
+	if len(lead) > 0 {
+		from = lead[0].From
+	}
+	switch {
+	case s.divided == 0:
+		return nil
+	case from.LSN < s.divided:
+		return cli.Fail("records are MISSING: the record was divided after record %d of slot 0, and this log begins with %d", s.divided, from.LSN+1)
+	case from.LSN > s.divided: // the files that would lead there are not at hand
+		return nil
+	}
+	first := part{Settings: s.Settings}
+	if err := readRecord(first, func(log commit.Log) error { return commit.VerifyDivided(log, s.slot, from) }); err != nil {
+		return cli.Fail("the record does NOT continue that of slot 0: %v", err)
+	}
+	fmt.Fprintf(std.Out, "it continues slot 0 after record %d, where the record was divided\n", from.LSN)
+	if len(lead) == 0 {
+		chain.Begins = ledger.Beginning{} // nothing was dropped
 	}
 	return nil
 }
@@ -210,9 +235,9 @@ func readRecord(s part, use func(commit.Log) error) error {
 }
 
 // tell says how much was verified, and against what.
-func (c *eventsVerifyCommand) tell(std cli.Streams, chain *commit.Verified, kept attest.Checkpoint, lead []retention.File) {
+func (c *eventsVerifyCommand) tell(std cli.Streams, s part, chain *commit.Verified, kept attest.Checkpoint, lead []retention.File) {
 	fmt.Fprintf(std.Out, "verified: %d records in %d groups, stream %x, head %x\n", chain.Records, chain.Groups, chain.Head.Stream, chain.Head.Hash)
-	tellBeginning(std, chain.Begins, lead)
+	tellBeginning(std, chain.Begins, lead, s.divided)
 	if chain.Torn {
 		fmt.Fprintln(std.Out, "behind them is an unfinished group, as a crash leaves one; it was never acknowledged")
 	}
@@ -222,7 +247,7 @@ func (c *eventsVerifyCommand) tell(std cli.Streams, chain *commit.Verified, kept
 	if chain.Index > 0 {
 		fmt.Fprintf(std.Out, "the index of keys is what the first %d records come to\n", chain.Index)
 	}
-	if !c.NoCheckpoint {
+	if !c.NoCheckpoint && kept.LSN > 0 {
 		fmt.Fprintf(std.Out, "the checkpoint of %s at record %d fits; %d records came after it\n", kept.At.Format(time.RFC3339), kept.LSN, chain.Head.LSN-kept.LSN)
 	}
 }
@@ -277,12 +302,12 @@ func Fits(chain commit.Verified, kept attest.Checkpoint, alone bool) error {
 }
 
 // checkpoint reads and verifies the checkpoint, and returns what it was verified by: nil with --no-checkpoint.
-func (c *eventsVerifyCommand) checkpoint(s *cmdsettings.Settings, path string) (kept attest.Checkpoint, verifier *attest.CheckpointVerifier, err error) {
+func (c *eventsVerifyCommand) checkpoint(s part, path string) (kept attest.Checkpoint, verifier *attest.CheckpointVerifier, err error) {
 	if c.NoCheckpoint {
 		return kept, nil, nil
 	}
-	if verifier, err = c.Verifier(s); err != nil {
-		return kept, nil, err
+	if verifier, err = c.Verifier(s.Settings); err != nil || s.unkept {
+		return kept, verifier, err
 	}
 	text, err := cli.ReadFile(path, attest.MaxCheckpointBytes)
 	if err != nil {

@@ -84,8 +84,12 @@ func (r *service) compare(path string, head ledger.Head) error {
 	case err != nil:
 		return fmt.Errorf("the last checkpoint, %s, was altered or is another service's, so missing records cannot be ruled out: %w; %s", path, err, r.remedy())
 	case kept.Stream != head.Stream || kept.LSN > head.LSN || kept.LSN == head.LSN && kept.Hash != head.Hash:
-		return fmt.Errorf("%w: %s, signed at %s, is of record %d of the log %x, and the ledger ends at %d of %x; restore a newer backup, or start once with serve --no-checkpoint to go on without them",
-			errMissing, path, kept.At.Format(time.RFC3339), kept.LSN, kept.Stream, head.LSN, head.Stream)
+		without := "restore a newer backup, or start once with serve --no-checkpoint to go on without them"
+		if r.store != nil {
+			without = "find the database that has them; where they are lost, say so once with bailiff store restored, and start each instance once with serve --no-checkpoint"
+		}
+		return fmt.Errorf("%w: %s, signed at %s, is of record %d of the log %x, and the ledger ends at %d of %x; %s",
+			errMissing, path, kept.At.Format(time.RFC3339), kept.LSN, kept.Stream, head.LSN, head.Stream, without)
 	}
 	return nil
 }

@@ -95,8 +95,12 @@ func (r *service) dropped() (n uint64) {
 	if r.many == nil {
 		return r.ledger.Beginning().After.LSN
 	}
-	for _, l := range r.many.Here() {
-		n += l.Beginning().After.LSN
+	for slot, l := range r.many.Here() {
+		begins := l.Beginning().After.LSN
+		if slot > 0 { // it may never have had those before
+			begins -= min(begins, r.many.Divided())
+		}
+		n += begins
 	}
 	return n
 }

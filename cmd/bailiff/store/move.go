@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,7 +74,7 @@ func (c *importCommand) Run(std cli.Streams) error {
 	if err := reached("the folder's record is set aside"); err != nil {
 		return err
 	}
-	copied, err := c.copy(std, s, store, to)
+	copied, over, err := c.copy(std, s, store, &status, to)
 	if err != nil {
 		if errors.Is(err, pgledger.ErrUnsettled) {
 			return cli.Fail("%v; bailiff store status says whether it has any. If it has none, import again; no service starts on the folder until then", err)
@@ -84,6 +85,9 @@ func (c *importCommand) Run(std cli.Streams) error {
 		return busy(err, "stop every instance first")
 	}
 	if err := reached("the database has the record"); err != nil {
+		return err
+	}
+	if err := over.keep(s, c.From); err != nil {
 		return err
 	}
 	tellCopied(std, "imported", copied)
@@ -142,31 +146,34 @@ func held(dir string) error {
 }
 
 // copy copies a record into the database.
-func (c *importCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store, from string) (copied commit.Copied, err error) {
+func (c *importCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store, status *pgledger.Status, from string) (copied commit.Copied, over *divided, err error) {
 	kept, err := c.checkpoint(s)
 	if err != nil {
-		return copied, err
-	}
-	working := c.Start(std, "verifying the record")
-	done := working.Working()
-	chain, err := pebbleledger.VerifyChain(from, pebbleledger.Options{}, kept.LSN)
-	done()
-	if err != nil {
-		return copied, cli.Fail("the record is not good, and nothing was imported: %v", err)
-	}
-	if err := client.Fits(chain, kept, c.NoCheckpoint); err != nil {
-		return copied, err
+		return copied, nil, err
 	}
 	signer, err := os.ReadFile(filepath.Join(from, filepath.Base(s.SignerPath())))
 	if err == nil {
 		err = agree(store, string(signer))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return copied, err
+		return copied, nil, err
+	}
+	if over, err = divides(s, status, string(signer)); err != nil {
+		return copied, nil, err
+	}
+	working := c.Start(std, "verifying the record")
+	done := working.Working()
+	chain, err := pebbleledger.VerifyChain(from, pebbleledger.Options{}, kept.LSN)
+	done()
+	if err != nil {
+		return copied, nil, cli.Fail("the record is not good, and nothing was imported: %v", err)
+	}
+	if err := client.Fits(chain, kept, c.NoCheckpoint); err != nil {
+		return copied, nil, err
 	}
 	sent, err := os.ReadFile(filepath.Join(c.From, filepath.Base(s.OTLPPath())))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return copied, err
+		return copied, nil, err
 	}
 	told := c.Start(std, "copying the record")
 	err = store.Fill(string(signer), func(to *pgledger.Filling) error {
@@ -176,29 +183,62 @@ func (c *importCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pg
 			}
 		}
 		return pebbleledger.Reading(from, pebbleledger.Options{}, func(log commit.Log) (err error) {
-			copied, err = divide(s, log, to, func(lsn uint64) { told.Reached("up to record %d", lsn) })
+			copied, err = over.copy(log, to, func(lsn uint64) { told.Reached("up to record %d", lsn) })
 			return err
 		})
 	})
-	return copied, err
+	return copied, over, err
 }
 
-// divide copies a log into those of the slots.
-func divide(s *cmdsettings.Settings, from commit.Log, to *pgledger.Filling, told func(lsn uint64)) (copied commit.Copied, err error) {
+// A divided is where the logs of slots end that a record was divided over, and the keys that sign that.
+type divided struct {
+	signer *attest.Signer // nil where there is one slot
+	ends   map[int]ledger.Head
+}
+
+// divides reads the keys that sign where slots begin. They have to be those of the folder's service.
+func divides(s *cmdsettings.Settings, status *pgledger.Status, noted string) (*divided, error) {
+	d := &divided{ends: map[int]ledger.Head{}}
+	if status.Keyed() == 1 {
+		return d, nil
+	}
+	var err error
+	if d.signer, err = client.ExistingSigner(s); err != nil {
+		return nil, err
+	}
+	if ids := strings.Fields(noted); len(ids) > 0 && !slices.Contains(ids, d.signer.KeyID()) {
+		return nil, cli.Fail("the folder's service signs with %s, and the keys in SVC_KEY_DIR are %s: put those of the service there, which sign where each slot begins", strings.Join(ids, " and "), d.signer.KeyID())
+	}
+	return d, nil
+}
+
+// copy copies a log into those of the slots.
+func (d *divided) copy(from commit.Log, to *pgledger.Filling, told func(lsn uint64)) (copied commit.Copied, err error) {
 	logs := to.Logs()
 	if len(logs) == 1 {
 		return commit.Copy(from, logs[0], rand.Reader, told)
 	}
-	keys, err := client.ExistingSigner(s)
-	if err != nil {
-		return copied, err
-	}
 	copied, err = commit.Divide(from, &commit.Division{
 		To: logs, Of: func(hash [32]byte) int { return slots.Of(hash, len(logs)) }, Enter: to.EnterKey, At: clock.System()().UnixNano(),
-		Sign: func(d *ledger.Drop) ([]byte, error) { return retention.Sign(keys, d) }, Random: rand.Reader, Told: told,
+		Sign:  func(drop *ledger.Drop) ([]byte, error) { return retention.Sign(d.signer, drop) },
+		Ended: func(slot int, end ledger.Head) { d.ends[slot] = end }, Random: rand.Reader, Told: told,
 	})
 	to.Divided(copied.LSN)
 	return copied, err
+}
+
+// keep signs the ends of the logs into a data folder, whose instance holds the database against them.
+func (d *divided) keep(s *cmdsettings.Settings, folder string) error {
+	for slot, end := range d.ends {
+		signed, err := d.signer.SignCheckpoint(attest.Checkpoint{Stream: end.Stream, LSN: end.LSN, Hash: end.Hash, At: clock.System()().Truncate(time.Second)})
+		if err == nil {
+			err = atomicfile.ReplacePrivate(filepath.Join(folder, filepath.Base(s.SlotCheckpointPath(slot))), signed)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // agree returns an error where other keys have signed for the database than for a record.

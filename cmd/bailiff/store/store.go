@@ -23,6 +23,8 @@ type Commands struct {
 		Import importCommand `cmd:"" help:"Copy the record of a data folder into the database."`
 		Level  levelCommand  `cmd:"" help:"Say or raise the level of the store, after an update of all instances."`
 		Export exportCommand `cmd:"" help:"Copy the record from the database into a data folder."`
+
+		Restored restoredCommand `cmd:"" help:"Take back what may have been used after the state that the database was put back to."`
 	} `cmd:"" help:"Prepare and look at the PostgreSQL database that several instances share."`
 }
 

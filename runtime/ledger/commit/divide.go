@@ -23,6 +23,8 @@ type Division struct {
 	At int64
 	// Sign signs what a slot's log begins with: a drop without an exported file, since the groups stay.
 	Sign func(*ledger.Drop) ([]byte, error)
+	// Ended is called with the end of the log of each slot.
+	Ended func(slot int, end ledger.Head)
 	// Random gives the secret of the state in snapshots.
 	Random io.Reader
 	// Told is called with the LSN that was reached.
@@ -60,6 +62,7 @@ func Divide(from Log, d *Division) (copied Copied, err error) {
 	if err := filling.Add(g.seal(nil, copied.Stream, copied.Hash)); err != nil {
 		return copied, err
 	}
+	d.Ended(0, filling.Head())
 	return copied, finish(d.To[0], filling.past)
 }
 
@@ -73,8 +76,7 @@ func (d *Division) begin(slot int, whole []byte, from Log, before *base) error {
 	if !ok {
 		return ledger.ErrNotRetained
 	}
-	p.state.Keep(func(key *ledger.Key) bool { return d.Of(key.Hash) == slot })
-	p.state.FollowFrom(p.head.LSN)
+	p.state.Keep(func(key *ledger.Key) bool { return d.Of(key.Hash) == slot }, p.head.LSN)
 	p.times.dropThrough(p.head.LSN)
 	p.head.Stream = slotStream(p.head.Stream, slot)
 	nothing := func(ledger.RetentionStep) error { return nil }
@@ -94,6 +96,7 @@ func (d *Division) begin(slot int, whole []byte, from Log, before *base) error {
 	if err != nil {
 		return fmt.Errorf("%w: its base %w", ledger.ErrCorrupt, err)
 	}
+	d.Ended(slot, p.head)
 	return errors.Join(b.verify(), b.close())
 }
 
@@ -108,7 +111,7 @@ func BeginAs(to Dropper, other Log) error {
 	if err = errors.Join(err, b.close()); err != nil || b == nil {
 		return err
 	}
-	p.state.Keep(func(*ledger.Key) bool { return false })
+	p.state.Keep(func(*ledger.Key) bool { return false }, p.state.Followed())
 	nothing := func(ledger.RetentionStep) error { return nil }
 	g := beginning{ledger.Beginning{After: p.head}}
 	if g.Base, err = saveBase(to, p, nil, nil, nothing); err != nil {

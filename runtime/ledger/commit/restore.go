@@ -58,6 +58,35 @@ func Restore(log Log) (*Restoring, error) {
 	return &Restoring{log: log, past: &past{state: state.New(state.Secret{})}}, nil
 }
 
+// Continue begins to add to a log that no ledger has open.
+func Continue(log Log, random io.Reader) (*Restoring, error) {
+	l := &Ledger{log: log}
+	if err := l.draw(random); err != nil {
+		return nil, err
+	}
+	b, err := baseOf(log)
+	if err != nil {
+		return nil, err
+	}
+	p, err := l.recall(b)
+	if err == nil {
+		err = l.replay(p)
+	}
+	if err = errors.Join(err, b.close()); err != nil {
+		return nil, err
+	}
+	return &Restoring{log: log, past: p}, nil
+}
+
+// Latest returns the time of the latest record, in Unix nanoseconds; 0 where there is none.
+func (r *Restoring) Latest() (latest int64) {
+	latest = r.past.state.Latest()
+	for _, s := range r.past.times.segments {
+		latest = max(latest, s.times.to)
+	}
+	return latest
+}
+
 // Begin has the log begin as one does whose first groups were dropped: with what is in their place, and the base. The error wraps
 // ledger.ErrCorrupt where these do not fit each other. Whose signature it has is for the caller to verify.
 func (r *Restoring) Begin(group []byte, from io.Reader) (ledger.Beginning, error) {
@@ -106,7 +135,7 @@ func (r *Restoring) Head() ledger.Head { return r.past.head }
 
 // Finish begins a new stream, whose id random gives, with the record of a restoration, in which it sets the stream before.
 func (r *Restoring) Finish(v ledger.Restoration, random io.Reader) (ledger.Head, error) {
-	v.Before = r.past.head.Stream
+	v.Before = r.past.stream()
 	if err := r.past.state.Restore(&v, &r.record); err != nil {
 		return ledger.Head{}, err
 	}

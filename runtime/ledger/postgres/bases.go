@@ -18,8 +18,8 @@ import (
 // dropPatience is how long a base may take to be written, or the groups of one pass of retention to be removed.
 const dropPatience = 10 * time.Minute
 
-// functions drop groups and bases. They act as the owner of the tables: the role of a service can't remove groups in another way, and may
-// call them where bailiff store init --retention says so. The groups go first, and the row of the slot is locked last, so that no append
+// functions drop groups and bases, and note that a record was divided. They act as the owner of the tables: the role of a service can't remove
+// groups in another way, and may call the first two where bailiff store init --retention says so. The groups go first, and the row of the slot is locked last, so that no append
 // waits meanwhile. An owner that was replaced by then removes nothing. A base goes where the log does not begin
 // with it.
 const functions = `
@@ -47,7 +47,16 @@ RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = '' AS $$
 	DELETE FROM bailiff.bases WHERE slot = of_slot AND NOT (chosen AND lsn = (SELECT min(first) FROM bailiff.groups WHERE slot = of_slot))
 	AND of_owner = (SELECT owner FROM bailiff.slots WHERE slot = of_slot);
 $$;
-REVOKE ALL ON FUNCTION bailiff.drop_groups, bailiff.drop_bases FROM PUBLIC;`
+CREATE OR REPLACE FUNCTION bailiff.note_divided(upto bigint)
+RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
+BEGIN
+	IF NOT EXISTS (SELECT FROM bailiff.groups WHERE slot = 0 AND first = upto + 1)
+		OR EXISTS (SELECT FROM bailiff.slots s WHERE s.slot > 0 AND NOT EXISTS (SELECT FROM bailiff.groups WHERE slot = s.slot AND first = upto AND last = upto)) THEN
+		RAISE EXCEPTION 'not every slot begins after record %', upto;
+	END IF;
+	UPDATE bailiff.store SET divided = upto;
+END $$;
+REVOKE ALL ON FUNCTION bailiff.drop_groups, bailiff.drop_bases, bailiff.note_divided FROM PUBLIC;`
 
 // dropping lets a role drop groups.
 const dropping = `

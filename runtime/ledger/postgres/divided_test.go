@@ -7,6 +7,7 @@ import (
 	"fmt"
 	mathrand "math/rand/v2"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,27 +16,29 @@ import (
 	"bailiff/fuzz/kit/pgtest"
 	"bailiff/fuzz/kit/seed"
 	"bailiff/fuzz/ledgertest"
+	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	pebbleledger "bailiff/runtime/ledger/pebble"
 	"bailiff/runtime/ledger/slots"
+	"bailiff/runtime/retention"
 )
 
-// divideFrom has a database filled from a folder, over its slots.
-func divideFrom(t *testing.T, store *Store, dir string) (copied commit.Copied) {
-	t.Helper()
-	must(t, store.Fill("k", func(to *Filling) error {
+// divideFrom has a database filled from a folder, over its slots. Then is called before that is kept.
+func divideFrom(store *Store, dir string, then func()) (copied commit.Copied, err error) {
+	err = store.Fill("k", func(to *Filling) error {
+		defer then()
 		return pebbleledger.Reading(dir, pebbleledger.Options{}, func(from commit.Log) (err error) {
 			logs := to.Logs()
 			copied, err = commit.Divide(from, &commit.Division{
-				To: logs, Of: func(hash [32]byte) int { return slots.Of(hash, len(logs)) }, Enter: to.EnterKey, At: ledgertest.Start,
+				To: logs, Of: func(hash [32]byte) int { return slots.Of(hash, len(logs)) }, Enter: to.EnterKey, At: ledgertest.Start, Ended: func(int, ledger.Head) {},
 				Sign: func(*ledger.Drop) ([]byte, error) { return []byte("signed"), nil }, Random: rand.Reader, Told: func(uint64) {},
 			})
 			to.Divided(copied.LSN)
 			return err
 		})
-	}))
-	return copied
+	})
+	return copied, err
 }
 
 // A headed ledger says that its log ends with a record: over several slots there is no one log.
@@ -49,19 +52,27 @@ func (h headed) Head(context.Context) (ledger.Head, error) { return h.head, nil 
 // everyEvent reads the events that a query asks for, page after page, without their slots.
 func everyEvent(t *testing.T, l ledger.Ledger, query ledger.EventQuery) (all []ledger.LoggedEvent) {
 	t.Helper()
+	all, dropped := eventsAfter(t, l, query)
+	if dropped != 0 {
+		t.Errorf("records up to %d are said to be dropped", dropped)
+	}
+	return all
+}
+
+// eventsAfter returns also up to which record events were dropped that are asked for.
+func eventsAfter(t *testing.T, l ledger.Ledger, query ledger.EventQuery) (all []ledger.LoggedEvent, dropped uint64) {
+	t.Helper()
 	for query.Limit = 7; ; {
 		page, err := l.Events(t.Context(), query)
 		must(t, err)
-		if page.Dropped != 0 {
-			t.Errorf("records up to %d are said to be dropped", page.Dropped)
-		}
+		dropped = max(dropped, page.Dropped)
 		for _, event := range page.Events {
 			if event.Slot = nil; event.Kind != ledger.StoreDivided && event.Kind != ledger.DefaultBound {
 				all = append(all, event)
 			}
 		}
 		if !page.More {
-			return all
+			return all, dropped
 		}
 		query.Continue(&page)
 	}
@@ -75,44 +86,61 @@ func serviceWide(t *testing.T, l ledger.Ledger) map[string]any {
 	return map[string]any{"frozen": l.Frozen(), "operators": l.Operators(), "approvers": []any{approvers, serial}}
 }
 
-// TestDivided divides a ledger, of which all kinds of things were asked, over slots: it says of every key what the model of a ledger
-// says that was never divided, its events are as they were, and it continues.
-func TestDivided(t *testing.T) {
-	url := severalSlots(t, pgtest.Shared(t).URL(), 3)
+// A storied is a folder with a ledger of which all kinds of things were asked.
+type storied struct {
+	dir      string
+	at       int64
+	checked  *ledgertest.Checked
+	recorded int                                // as the model knows
+	before   map[ledger.ID][]ledger.LoggedEvent // by key; those of all keys, too
+	global   map[string]any
+	holds    int
+	oldest   int64
+}
+
+func newStoried(t *testing.T) *storied {
+	t.Helper()
+	s := &storied{dir: filepath.Join(t.TempDir(), "ledger"), at: ledgertest.Start}
 	rng := mathrand.New(mathrand.NewPCG(uint64(seed.Value(t)), 6)) //nolint:gosec // a test's
-	dir, at := filepath.Join(t.TempDir(), "ledger"), ledgertest.Start
-	folder := inFolder(t, dir)
-	checked := ledgertest.Check(folder, ledgertest.Checks{Durable: func() uint64 { return ledger.MaxLSN }})
-	story := ledgertest.NewStory(checked)
+	folder := inFolder(t, s.dir)
+	s.checked = ledgertest.Check(folder, ledgertest.Checks{Durable: func() uint64 { return ledger.MaxLSN }})
+	story := ledgertest.NewStory(s.checked)
 	must(t, story.Begin())
 	for n := range uint64(12) {
-		must(t, checked.CreateKey(t.Context(), ledgertest.NewKey(100+n)))
+		must(t, s.checked.CreateKey(t.Context(), ledgertest.NewKey(100+n)))
 	}
 	for range 600 {
-		at += rng.Int64N(int64(time.Minute))
-		story.Step(rng.Uint32(), at)
+		s.at += rng.Int64N(int64(time.Minute))
+		story.Step(rng.Uint32(), s.at)
 	}
-	must(t, errors.Join(checked.Violation(), folder.Flush(t.Context()), checked.Compare(at)))
+	must(t, errors.Join(s.checked.Violation(), folder.Flush(t.Context()), s.checked.Compare(s.at)))
 	confirms := &ledger.ApproverStatement{
-		Action: ledger.ConfirmApprover, Serial: 1, Name: "alice", Credential: []byte("c"), Grant: ledger.Grant{PublicKey: []byte("p"), Sections: []string{"evm"}, Expires: at/1e9 + 3600},
+		Action: ledger.ConfirmApprover, Serial: 1, Name: "alice", Credential: []byte("c"), Grant: ledger.Grant{PublicKey: []byte("p"), Sections: []string{"evm"}, Expires: s.at/1e9 + 3600},
 	}
 	if operators := folder.Operators().Keys; len(operators) > 0 {
 		confirms.Operator = operators[len(operators)-1]
 	}
-	recorded := checked.Recorded()
-	must(t, folder.StateApprover(t.Context(), confirms, at)) // of which the model knows nothing
+	s.recorded = s.checked.Recorded()
+	must(t, folder.StateApprover(t.Context(), confirms, s.at)) // of which the model knows nothing
 	keys, err := folder.Keys(t.Context())
 	must(t, err)
-	before := map[ledger.ID][]ledger.LoggedEvent{{}: everyEvent(t, folder, ledger.EventQuery{})}
+	s.before = map[ledger.ID][]ledger.LoggedEvent{{}: everyEvent(t, folder, ledger.EventQuery{})}
 	for _, key := range keys {
-		before[key.ID] = everyEvent(t, folder, ledger.EventQuery{Key: key.ID})
+		s.before[key.ID] = everyEvent(t, folder, ledger.EventQuery{Key: key.ID})
 	}
-	global := serviceWide(t, folder)
-	holds, oldest, err := folder.PendingHolds()
+	s.global = serviceWide(t, folder)
+	s.holds, s.oldest, err = folder.PendingHolds()
 	must(t, errors.Join(err, folder.Close()))
+	return s
+}
 
+// TestDivided divides such a ledger over slots: it says of every key what the model of a ledger says that was never divided, its events are as
+// they were, and it continues.
+func TestDivided(t *testing.T) {
+	url, s := severalSlots(t, pgtest.Shared(t).URL(), 3), newStoried(t)
 	store := newStore(t, url, "import", true)
-	copied := divideFrom(t, store, dir)
+	copied, err := divideFrom(store, s.dir, func() {})
+	must(t, err)
 	for n := range 4 {
 		must(t, store.Look(n, func(log commit.Log) error {
 			chain, err := commit.VerifyChain(log, copied.LSN)
@@ -127,16 +155,16 @@ func TestDivided(t *testing.T) {
 	for range 2 { // the second time over what it has added
 		l := share(t, url, "a", alone)
 		wait(t, l.Whole)
-		must(t, checked.Restarted(headed{l, ledger.Head{LSN: uint64(recorded)}}, nil))
-		must(t, errors.Join(checked.Compare(at), checked.Violation()))
-		places = compareDivided(t, l, before)
-		if n, first, err := l.PendingHolds(); n != holds || first != oldest || err != nil {
-			t.Errorf("%d holds wait, the oldest since %d, and %d since %d did: %v", n, first, holds, oldest, err)
+		must(t, s.checked.Restarted(headed{l, ledger.Head{LSN: uint64(s.recorded)}}, nil))
+		must(t, errors.Join(s.checked.Compare(s.at), s.checked.Violation()))
+		places = compareDivided(t, l, s.before)
+		if n, first, err := l.PendingHolds(); n != s.holds || first != s.oldest || err != nil {
+			t.Errorf("%d holds wait, the oldest since %d, and %d since %d did: %v", n, first, s.holds, s.oldest, err)
 		}
 		l.end(t)
 	}
 	l := shareAs(t, url, "off", alone, &ledger.DefaultPolicy{At: 1}, 3*time.Second) // it gets no slots
-	if diff := cmp.Diff(global, serviceWide(t, l)); diff != "" || fmt.Sprint(global["approvers"]) == "[[] 0]" {
+	if diff := cmp.Diff(s.global, serviceWide(t, l)); diff != "" || fmt.Sprint(s.global["approvers"]) == "[[] 0]" {
 		t.Errorf("service-wide records (-before +now):\n%s", diff)
 	}
 	l.end(t)
@@ -146,7 +174,7 @@ func TestDivided(t *testing.T) {
 	l.end(t)
 	for slot, n := range places {
 		if (slot == 0) != (n == 0) {
-			t.Errorf("%d of %d keys are in slot %d", n, len(keys), slot)
+			t.Errorf("%d keys are in slot %d", n, slot)
 		}
 	}
 }
@@ -158,6 +186,9 @@ func continues(t *testing.T, l *sharer, old ledger.Key, divided uint64) {
 	must(t, l.CreateKey(t.Context(), fresh))
 	if err := l.CreateKey(t.Context(), old); !errors.Is(err, ledger.ErrKeyExists) {
 		t.Errorf("a key that was there before is created again: %v", err)
+	}
+	if frozen := l.Frozen(); frozen.Stopped() { // so the story ended
+		return
 	}
 	for n, key := range []ledger.ID{fresh.ID, old.ID} {
 		must(t, l.Submit(ledgertest.Counted(key, uint64(2000+n), 9)).Wait(t.Context()))
@@ -203,4 +234,141 @@ func compareDivided(t *testing.T, l *sharer, before map[ledger.ID][]ledger.Logge
 		}
 	}
 	return places
+}
+
+// TestDividedMeanwhile: an instance that starts while a record is divided ends, since it took the slots for empty ones. Another import that comes
+// meanwhile finds the records.
+func TestDividedMeanwhile(t *testing.T) {
+	url, dir := severalSlots(t, pgtest.Shared(t).URL(), 3), filepath.Join(t.TempDir(), "ledger")
+	folder := inFolder(t, dir)
+	must(t, folder.CreateKey(t.Context(), ledgertest.NewKey(1)))
+	must(t, folder.Close())
+	var early *sharer
+	second := make(chan error, 1)
+	_, err := divideFrom(newStore(t, url, "import", true), dir, func() {
+		early = share(t, url, "early", func(string) *sharer { return nil })
+		go func() {
+			_, err := divideFrom(newStore(t, url, "second", true), dir, func() {})
+			second <- err
+		}()
+		asked := same(t, url).asking
+		wait(t, func() bool {
+			n, err := asked.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FOR UPDATE%'")
+			return err == nil && n > 0
+		})
+	})
+	must(t, err)
+	if err := <-early.replaced; !errors.Is(err, ledger.ErrLocked) {
+		t.Errorf("an instance that started while the record was divided: %v", err)
+	}
+	if err := <-second; !errors.Is(err, errRecords) && !errors.Is(err, ErrStopped) {
+		t.Errorf("a second import: %v", err)
+	}
+	early.end(t)
+	late := share(t, url, "late", func(string) *sharer { return nil })
+	wait(t, late.Whole)
+	if events := everyEvent(t, late, ledger.EventQuery{Key: ledgertest.NewKey(1).ID}); len(events) != 1 {
+		t.Errorf("%d events of the key", len(events))
+	}
+	late.end(t)
+}
+
+// TestDividedByRole: the role of a service divides a record, once, and can't say that it was divided elsewhere.
+func TestDividedByRole(t *testing.T) {
+	server := pgtest.Shared(t)
+	admin := connect(t, severalSlots(t, server.URL(), 2))
+	_, err := admin.copying.exec("DROP SCHEMA bailiff CASCADE; DROP ROLE IF EXISTS agent")
+	must(t, err)
+	_, err = admin.copying.exec("CREATE ROLE agent LOGIN")
+	must(t, err)
+	_, err = newStore(t, server.URL(), "a", true).Init(Setup{Role: "agent", Slots: 2})
+	must(t, err)
+	url, dir := strings.Replace(server.URL(), "user=postgres", "user=agent", 1), filepath.Join(t.TempDir(), "ledger")
+	folder := inFolder(t, dir)
+	for n := range uint64(4) {
+		must(t, folder.CreateKey(t.Context(), ledgertest.NewKey(1+n)))
+	}
+	must(t, folder.Close())
+	store := newStore(t, url, "b", true)
+	_, err = admin.copying.exec("REVOKE EXECUTE ON FUNCTION bailiff.note_divided FROM agent")
+	must(t, err)
+	if _, err := divideFrom(store, dir, func() {}); err == nil || !strings.Contains(err.Error(), "bailiff store init --role ROLE") {
+		t.Errorf("a role that may not divide: %v", err)
+	}
+	_, err = newStore(t, server.URL(), "a", true).Init(Setup{Role: "agent"})
+	must(t, err)
+	copied, err := divideFrom(store, dir, func() {})
+	must(t, err)
+	for change, says := range map[string]string{
+		"UPDATE bailiff.store SET divided = 0": "permission denied", "SELECT bailiff.note_divided(0)": "not every slot begins", "SELECT bailiff.note_divided(5)": "not every slot begins",
+	} {
+		if _, err := same(t, url).copying.exec(change); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", change, err)
+		}
+	}
+	if status, err := store.Status(); err != nil || status.Divided != copied.LSN || status.Records() != copied.LSN+1 {
+		t.Errorf("%+v, %v", status, err)
+	}
+}
+
+// TestDividedRetained divides a record whose oldest events retention has dropped, and drops more from its slots then.
+func TestDividedRetained(t *testing.T) {
+	url, dir := severalSlots(t, pgtest.Shared(t).URL(), 3), filepath.Join(t.TempDir(), "ledger")
+	folder, signer, now := inFolder(t, dir), must1(attest.LoadOrCreate(t.TempDir(), rand.Reader))(t), ledgertest.Start
+	drop := func(l *commit.Ledger) int {
+		drops, err := retention.Drop(t.Context(), retention.Config{Ledger: l, Signer: signer, Clock: func() time.Time { return time.Unix(0, now) }, Age: time.Hour, Folder: t.TempDir()})
+		must(t, err)
+		return len(drops)
+	}
+	var keys []ledger.Key
+	uses := func(l ledger.Ledger) {
+		for n, key := range keys {
+			plan := ledgertest.Counted(key.ID, uint64(now)+uint64(n), 99)
+			plan.At = now
+			must(t, l.Submit(plan).Wait(t.Context()))
+		}
+	}
+	for n := range uint64(8) {
+		keys = append(keys, ledgertest.NewKey(1+n))
+		must(t, folder.CreateKey(t.Context(), keys[n]))
+	}
+	for range 2 {
+		uses(folder)
+		now += int64(2 * time.Hour)
+	}
+	now -= int64(90 * time.Minute)
+	if drop(folder) == 0 {
+		t.Fatal("nothing is dropped")
+	}
+	before := map[ledger.ID][]ledger.LoggedEvent{}
+	var dropped uint64
+	for _, key := range keys {
+		before[key.ID], dropped = eventsAfter(t, folder, ledger.EventQuery{Key: key.ID})
+	}
+	must(t, folder.Close())
+	copied, err := divideFrom(newStore(t, url, "import", true), dir, func() {})
+	must(t, err)
+	l := share(t, url, "a", func(string) *sharer { return nil })
+	wait(t, l.Whole)
+	for _, key := range keys {
+		after, gone := eventsAfter(t, l, ledger.EventQuery{Key: key.ID})
+		if diff := cmp.Diff(before[key.ID], after); diff != "" || gone != dropped || len(after) != 1 {
+			t.Errorf("dropped up to %d, and %d before (-before +now):\n%s", gone, dropped, diff)
+		}
+	}
+	uses(l)
+	now += int64(2 * time.Hour)
+	uses(l)
+	for slot, log := range l.Here() {
+		if slot > 0 {
+			drop(log)
+		}
+	}
+	for _, key := range keys {
+		after, gone := eventsAfter(t, l, ledger.EventQuery{Key: key.ID})
+		if gone <= copied.LSN || len(after) != 1 || after[0].LSN <= gone {
+			t.Errorf("of the slot's log, which was divided after %d, all up to %d was dropped, and there are %d events", copied.LSN, gone, len(after))
+		}
+	}
+	l.end(t)
 }

@@ -137,6 +137,22 @@ func (s *Store) Undrain() error {
 // process ends. No instance may decide; one that starts meanwhile waits. Where the database does not say whether it has kept the records, it is
 // asked; the error wraps ErrUnsettled where it does not say that either.
 func (s *Store) Fill(signer string, fill func(*Filling) error) error {
+	return s.pour(func(f *Filling) error {
+		if slices.ContainsFunc(f.logs, func(p *pouring) bool { return p.last.last != 0 }) {
+			return errRecords
+		}
+		f.signer = signer
+		return fill(f)
+	})
+}
+
+// Continue has more add to the logs of all slots, as Fill fills empty ones.
+func (s *Store) Continue(more func([]commit.Log) error) error {
+	return s.pour(func(f *Filling) error { return more(f.Logs()) })
+}
+
+// pour has the logs of all slots written in one transaction.
+func (s *Store) pour(write func(*Filling) error) error {
 	slots, err := s.Count()
 	if err == nil {
 		err = errors.Join(s.check(slots), s.may())
@@ -151,20 +167,20 @@ func (s *Store) Fill(signer string, fill func(*Filling) error) error {
 	case made.writes < state.Latest():
 		return fmt.Errorf("ledger: the level of the store is %d, and the log may have records up to %d; raise it first: bailiff store level %d", made.writes, state.Latest(), state.Latest())
 	case slots > 1 && made.level < tablesLevel:
-		return fmt.Errorf("ledger: the tables are of the level %d, and a record is divided over those of %d; bring them up to it with: bailiff store init", made.level, tablesLevel)
+		return fmt.Errorf("ledger: the tables are of the level %d, and this needs those of %d; bring them up to it with: bailiff store init", made.level, tablesLevel)
 	}
 	var end group // of the first log
 	err = s.find.alone(context.Background(), movePatience, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx) error {
 		f := &Filling{ctx: ctx, tx: tx, start: s.find.calls.Go}
-		err := s.lockEmpty(f)
+		err := s.lock(f)
 		if err == nil {
-			err = fill(f)
+			err = write(f)
 		}
 		if err = errors.Join(err, f.end()); err != nil {
 			return err
 		}
 		end = f.logs[0].last
-		return f.finish(signer)
+		return f.finish()
 	})
 	if err != nil && end.last != 0 {
 		err = settle(func() error {
@@ -191,33 +207,37 @@ func settle(moves func() error, last func() (group, error), end group, cause err
 }
 
 const (
-	// sqlLock locks the slots, so that none is claimed meanwhile.
-	sqlLock = `SELECT COALESCE(i.name, ''), EXISTS (SELECT FROM bailiff.groups g WHERE g.slot = s.slot) FROM bailiff.slots s
-LEFT JOIN bailiff.instances i ON i.id = s.owner AND i.seen > clock_timestamp() - $1::bigint * interval '1 microsecond' ORDER BY s.slot FOR UPDATE OF s`
+	// sqlLock locks the slots, so that none is claimed meanwhile, and sqlLocked looks at them then, so that it sees each commit before.
+	sqlLock   = `SELECT FROM bailiff.slots ORDER BY slot FOR UPDATE`
+	sqlLocked = `SELECT COALESCE(i.name, ''), COALESCE(g.first, 0), COALESCE(g.last, 0), COALESCE(g.hash, '') FROM bailiff.slots s
+LEFT JOIN bailiff.instances i ON i.id = s.owner AND i.seen > clock_timestamp() - $1::bigint * interval '1 microsecond'
+LEFT JOIN LATERAL (SELECT first, last, hash FROM bailiff.groups WHERE slot = s.slot ORDER BY first DESC LIMIT 1) g ON true ORDER BY s.slot`
 
 	// sqlFree moves every term: an owner that was not heard for long appends nothing any more.
 	sqlFree = `UPDATE bailiff.slots SET term = term + 1, owner = NULL, owner_name = NULL`
 )
 
-// lockEmpty locks the slots until the transaction ends.
-func (s *Store) lockEmpty(f *Filling) error {
-	rows, err := f.tx.Query(f.ctx, sqlLock, s.options.Lease.Microseconds())
+// lock locks the slots until the transaction ends.
+func (s *Store) lock(f *Filling) error {
+	if _, err := f.tx.Exec(f.ctx, sqlLock); err != nil {
+		return err
+	}
+	rows, err := f.tx.Query(f.ctx, sqlLocked, s.options.Lease.Microseconds())
 	if err != nil {
 		return err
 	}
 	var owner string
-	var records bool
-	_, err = pgx.ForEachRow(rows, []any{&owner, &records}, func() error {
-		switch {
-		case owner != "":
+	var last group
+	var hash []byte
+	_, err = pgx.ForEachRow(rows, []any{&owner, &last.first, &last.last, &hash}, func() error {
+		if owner != "" {
 			if s.options.Waits != nil {
 				s.options.Waits(owner)
 			}
 			return ErrStopped
-		case records:
-			return errRecords
 		}
-		f.logs = append(f.logs, &pouring{Filling: f, slot: len(f.logs)})
+		copy(last.hash[:], hash)
+		f.logs = append(f.logs, &pouring{Filling: f, slot: len(f.logs), last: last})
 		return nil
 	})
 	return err
@@ -229,6 +249,7 @@ type Filling struct {
 	tx      pgx.Tx
 	start   func(task func())
 	logs    []*pouring
+	signer  string
 	keys    [][]any    // in their slots
 	divided uint64     // the LSN after which the slots begin; 0 where there is one slot
 	groups  chan []any // to the copy under way; nil where there is none
@@ -269,19 +290,19 @@ func (f *Filling) EnterKey(key *ledger.Key, slot int) {
 func (f *Filling) Divided(lsn uint64) { f.divided = lsn }
 
 // finish writes what concerns no single log.
-func (f *Filling) finish(signer string) error {
+func (f *Filling) finish() error {
 	if len(f.keys) > 0 {
 		if _, err := f.tx.CopyFrom(f.ctx, pgx.Identifier{"bailiff", "keys"}, []string{"id", "hash", "slot"}, pgx.CopyFromRows(f.keys)); err != nil {
 			return err
 		}
 	}
-	if signer != "" {
-		if _, err := f.tx.Exec(f.ctx, `UPDATE bailiff.store SET signer = $1`, signer); err != nil {
+	if f.signer != "" {
+		if _, err := f.tx.Exec(f.ctx, `UPDATE bailiff.store SET signer = $1`, f.signer); err != nil {
 			return err
 		}
 	}
 	if f.divided != 0 {
-		if _, err := f.tx.Exec(f.ctx, `UPDATE bailiff.store SET divided = $1`, int64(f.divided)); err != nil { //nolint:gosec // LSNs are counted up from 1
+		if _, err := f.tx.Exec(f.ctx, `SELECT bailiff.note_divided($1)`, int64(f.divided)); err != nil { //nolint:gosec // LSNs are counted up from 1
 			return err
 		}
 	}
@@ -321,7 +342,7 @@ func (f *Filling) end() error {
 	return err
 }
 
-// A pouring is the commit.Log of a slot: first it is filled, and then it may be read.
+// A pouring is the commit.Log of a slot.
 type pouring struct {
 	*Filling
 	slot int
@@ -350,9 +371,7 @@ func (p *pouring) OpenBase(lsn uint64) (commit.Base, error) {
 	if err := p.end(); err != nil {
 		return nil, err
 	}
-	return openBase(func(statement func(context.Context, *pgx.Conn) error) error {
-		return statement(p.ctx, p.tx.Conn())
-	}, baseID{p.slot, lsn, imported})
+	return openBase(p.query, baseID{p.slot, lsn, imported})
 }
 
 // Drop implements commit.Dropper. There are no groups yet, and no copy is under way, so that the base can be read next.
@@ -373,8 +392,18 @@ func (p *pouring) SaveSnapshot(snapshot []byte) error {
 	return saveSnapshot(p.ctx, p.tx, p.slot, snapshot)
 }
 
-// LoadSnapshot implements commit.Snapshots. A log that is being filled has none.
-func (*pouring) LoadSnapshot() ([]byte, error) { return nil, nil }
+// LoadSnapshot implements commit.Snapshots.
+func (p *pouring) LoadSnapshot() ([]byte, error) {
+	if err := p.end(); err != nil {
+		return nil, err
+	}
+	return loadSnapshot(p.query, p.slot)
+}
+
+// query asks over the connection of the transaction.
+func (p *pouring) query(statement func(context.Context, *pgx.Conn) error) error {
+	return statement(p.ctx, p.tx.Conn())
+}
 
 // Append implements commit.Log.
 func (p *pouring) Append(first uint64, data []byte) error {

@@ -1,13 +1,17 @@
 package pgledger
 
 import (
+	"crypto/rand"
 	"errors"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"bailiff/fuzz/kit/pgtest"
 	"bailiff/fuzz/kit/seed"
+	"bailiff/fuzz/ledgertest"
+	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 )
 
@@ -20,7 +24,7 @@ func TestFill(t *testing.T) {
 	store := newStore(t, url, "a", true)
 	_, err = store.Init(Setup{})
 	must(t, err)
-	rng := rand.New(rand.NewPCG(uint64(seed.Value(t)), 4)) //nolint:gosec // a test's
+	rng := mathrand.New(mathrand.NewPCG(uint64(seed.Value(t)), 4)) //nolint:gosec // a test's
 	var groups [][]byte
 	for first := uint64(1); len(groups) < 2*pageGroups+3; first++ {
 		groups = append(groups, sealed(rng, first, 1))
@@ -81,4 +85,66 @@ func TestDrainOnce(t *testing.T) {
 	}
 	must(t, store.Undrain())
 	must(t, store.Drain("/other", nothing))
+}
+
+// TestContinue adds the record of a restoration to the log of each slot, an empty one included: to all of them or to none, and not while an
+// instance decides.
+func TestContinue(t *testing.T) {
+	url := severalSlots(t, pgtest.Shared(t).URL(), 3)
+	l := share(t, url, "a", func(string) *sharer { return nil })
+	wait(t, l.Whole)
+	for n := range uint64(6) {
+		must(t, l.CreateKey(t.Context(), ledgertest.NewKey(1+n)))
+	}
+	restore := func(after error) error {
+		return newStore(t, url, "command", true).Continue(func(logs []commit.Log) error {
+			for _, log := range logs {
+				one, err := commit.Continue(log, rand.Reader)
+				must(t, err)
+				_, err = one.Finish(ledger.Restoration{At: max(one.Latest(), 1), Taken: 0}, rand.Reader)
+				must(t, err)
+			}
+			return after
+		})
+	}
+	if err := restore(nil); !errors.Is(err, ErrStopped) {
+		t.Errorf("an instance decides: %v", err)
+	}
+	l.end(t)
+	ends := func() (all []uint64) {
+		status, err := newStore(t, url, "command", true).Status()
+		must(t, err)
+		for _, slot := range status.Slots {
+			all = append(all, slot.Last)
+		}
+		return all
+	}
+	before, interrupted := ends(), errors.New("interrupted")
+	if err := restore(interrupted); !errors.Is(err, interrupted) || !slices.Equal(ends(), before) {
+		t.Errorf("interrupted: %v, and the logs end at %v, before at %v", err, ends(), before)
+	}
+	must(t, restore(nil))
+	for n, end := range ends() {
+		if end != before[n]+1 {
+			t.Errorf("the log of slot %d ends at %d, before at %d", n, end, before[n])
+		}
+		must(t, newStore(t, url, "command", true).Look(n, func(log commit.Log) error {
+			chain, err := commit.VerifyChain(log, 0)
+			if len(chain.Streams) != 2 && before[n] > 0 {
+				t.Errorf("the log of slot %d has %d streams", n, len(chain.Streams))
+			}
+			return err
+		}))
+	}
+	l = share(t, url, "b", func(string) *sharer { return nil })
+	wait(t, l.Whole)
+	for slot, here := range l.Here() {
+		if frozen := here.Frozen(); !frozen.Stopped() {
+			t.Errorf("slot %d is not frozen: %+v", slot, frozen)
+		}
+	}
+	if key, ok := l.LookupKey(ledgertest.NewKey(1).Hash); !ok || key.ID != ledgertest.NewKey(1).ID {
+		t.Error("a key is gone")
+	}
+	l.end(t)
 }

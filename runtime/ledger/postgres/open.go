@@ -47,6 +47,7 @@ type Store struct {
 	find    *finder
 	db      *postgres // its own connections
 
+	divided uint64                  // when slots was called
 	hearing atomic.Bool             // see hear
 	several atomic.Pointer[[]*Slot] // of a store that has several; nil until slots was called
 	closing sync.Once
@@ -101,12 +102,15 @@ func (s *Store) check(slots int) error {
 
 // may returns an error where the role lacks a right on a table that came with a later release.
 func (s *Store) may() error {
-	n, err := s.db.asking.number(`SELECT count(*) FROM (VALUES ('places'), ('bases'), ('keys'), ('activations')) AS t (name) WHERE to_regclass('bailiff.' || t.name) IS NOT NULL AND NOT has_table_privilege('bailiff.' || t.name, 'INSERT')`)
+	n, err := s.db.asking.number(sqlLacks)
 	if err == nil && n > 0 {
-		err = errors.New("ledger: the role of the database lacks rights on tables that are new; give it these, as the role that owns the tables: bailiff store init --role ROLE")
+		err = errors.New("ledger: the role of the database lacks rights on tables and functions that are new; give it these, as the role that owns the tables: bailiff store init --role ROLE")
 	}
 	return err
 }
+
+const sqlLacks = `SELECT (SELECT count(*) FROM (VALUES ('places'), ('bases'), ('keys'), ('activations')) AS t (name) WHERE to_regclass('bailiff.' || t.name) IS NOT NULL AND NOT has_table_privilege('bailiff.' || t.name, 'INSERT'))
++ (SELECT count(*) FROM pg_catalog.pg_proc WHERE pronamespace = 'bailiff'::regnamespace AND proname = 'note_divided' AND NOT has_function_privilege(oid, 'EXECUTE'))`
 
 // readable returns what the database says of itself, and an error where the record was exported from it, or is of a newer release.
 func (s *Store) readable() (made, error) {
@@ -213,6 +217,7 @@ func (s *Store) slots() (several []*Slot, made made, err error) {
 	if err := s.check(number); err != nil {
 		return nil, made, err
 	}
+	s.divided = made.divided
 	all, shared := newShares(number), gather(newPostgres(s.find, s.options.Lease))
 	several = make([]*Slot, number)
 	for n := range several {

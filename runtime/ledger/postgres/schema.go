@@ -97,9 +97,10 @@ const grants = `
 GRANT USAGE ON SCHEMA bailiff TO %[1]s;
 REVOKE ALL ON ALL TABLES IN SCHEMA bailiff FROM %[1]s;
 GRANT SELECT ON bailiff.store TO %[1]s;
-GRANT UPDATE (signer, moved, divided) ON bailiff.store TO %[1]s;
+GRANT UPDATE (signer, moved) ON bailiff.store TO %[1]s;
 GRANT SELECT, UPDATE ON bailiff.slots TO %[1]s;
 GRANT SELECT, INSERT ON bailiff.groups, bailiff.bases, bailiff.keys, bailiff.activations TO %[1]s;
+GRANT EXECUTE ON FUNCTION bailiff.note_divided TO %[1]s;
 GRANT SELECT, INSERT, UPDATE, DELETE ON bailiff.instances, bailiff.snapshots, bailiff.marks, bailiff.lists, bailiff.places TO %[1]s;`
 
 // The statements. Those that change a slot lock its row before they change anything, and so are wholly before a claim or wholly after it. A

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/reopen"
 )
@@ -113,6 +114,9 @@ func (s *Slot) openUntil(stop <-chan struct{}) (*kept, error) {
 		return nil, err
 	}
 	made, err := store.readable() // it may have been exported while this instance waited, or its level raised
+	if err == nil && made.divided != store.divided {
+		err = fmt.Errorf("%w: a record was divided over the slots since this instance started; start it again", ledger.ErrLocked)
+	}
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

@@ -122,6 +122,7 @@ type Status struct {
 	Slots      []SlotStatus // of several the first has the service-wide records
 	Bytes      int64        // of all tables
 	Moved      string       // where the record was exported to; "" where it was not
+	Divided    uint64       // the last record of the log that was divided, after which the logs of slots begin; 0 where none was
 
 	Instances []InstanceStatus
 
@@ -142,7 +143,9 @@ type SlotStatus struct {
 // Records returns how many records there are, of all slots together.
 func (s *Status) Records() (n uint64) {
 	for _, slot := range s.Slots {
-		n += slot.Last
+		if n += slot.Last; slot.Slot > 0 {
+			n -= min(s.Divided, slot.Last)
+		}
 	}
 	return n
 }
@@ -172,7 +175,7 @@ func (s *Store) Status() (status Status, err error) {
 	case made.level < oneSlotLevel || made.environment != s.options.Environment:
 		return status, s.check(1)
 	}
-	status.Moved, status.Writes = made.moved, made.writes
+	status.Moved, status.Writes, status.Divided = made.moved, made.writes, made.divided
 	err = s.db.query(func(ctx context.Context, c *pgx.Conn) error {
 		asked := s.options.Calls.Clock()
 		var now time.Time

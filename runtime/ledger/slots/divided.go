@@ -3,7 +3,6 @@ package slots
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"io"
 
@@ -58,21 +57,37 @@ func (d dividedLog) Events(ctx context.Context, query ledger.EventQuery) (ledger
 			break
 		}
 	}
-	page.Next, page.More = d.at, true
-	if query.Examine > 0 || len(page.Events) == query.Limit {
+	full := page.More && query.Examine > 0 || len(page.Events) == query.Limit
+	if page.Next, page.More = d.at, true; full {
 		return page, nil
 	}
 	query.After, query.Limit = d.at, query.Limit-len(page.Events)
 	rest, err := d.Log.Events(ctx, query)
-	if err != nil {
-		return ledger.EventPage{}, err
+	if err != nil || rest.Dropped > d.at { // as logOf, which may have been told of it too early
+		return rest, err
 	}
 	page.Events, page.Next, page.More = append(page.Events, rest.Events...), rest.Next, rest.More
 	return page, nil
 }
 
+// Path implements ledger.Ledger, for a store of one slot, and for the part of the first slot's log before it was divided.
+func (l *Ledger) Path(ctx context.Context, lsn uint64, most int) (ledger.Path, error) {
+	if lsn <= l.options.Divided {
+		at, err := l.ask(0)
+		if err != nil {
+			return ledger.Path{}, err
+		}
+		return at.Path(ctx, lsn, most)
+	}
+	c, err := l.only()
+	if err != nil {
+		return ledger.Path{}, err
+	}
+	return c.Path(ctx, lsn, most)
+}
+
 // openGlobals returns a ledger in memory that has followed the first slot's log to its end. Of one that was divided it does not read the records
-// of all keys: another slot's log begins with what is service-wide of these.
+// of all keys: another slot's log begins with their service-wide state.
 func openGlobals(o *Options) (*commit.Ledger, error) {
 	log := &begun{Log: memory.NewLog()}
 	if o.Divided != 0 {
@@ -80,7 +95,7 @@ func openGlobals(o *Options) (*commit.Ledger, error) {
 			return nil, err
 		}
 	}
-	l, err := commit.Open(log, commit.Options{Random: rand.Reader})
+	l, err := commit.Open(log, commit.Options{Random: o.Commit.Random})
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func (l listed) Events(_ context.Context, query ledger.EventQuery) (page ledger.
 
 // TestDividedLog reads a log that was divided after record 6, from each place and in pages of each size: each event is read once, in order.
 func TestDividedLog(t *testing.T) {
-	for _, head := range []uint64{6, 7, 9} { // of the first slot's log, which has events of others after the division
+	for _, head := range []uint64{7, 9} { // of the first slot's log, which has the record of the division, and events of others after it
 		d := dividedLog{listed{lsns: []uint64{7, 8, 10}, head: 10}, listed{lsns: []uint64{1, 2, 5, 8}, head: head}, 6}
 		all := []uint64{1, 2, 5, 7, 8, 10}
 		for after := range uint64(11) {

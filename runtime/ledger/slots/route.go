@@ -526,15 +526,6 @@ func (l *Ledger) Head(ctx context.Context) (ledger.Head, error) {
 	return c.Head(ctx)
 }
 
-// Path implements ledger.Ledger, for a store of one slot.
-func (l *Ledger) Path(ctx context.Context, lsn uint64, most int) (ledger.Path, error) {
-	c, err := l.only()
-	if err != nil {
-		return ledger.Path{}, err
-	}
-	return c.Path(ctx, lsn, most)
-}
-
 // Groups implements ledger.Ledger, for a store of one slot.
 func (l *Ledger) Groups(ctx context.Context, after uint64, most int) (ledger.Path, ledger.Head, error) {
 	c, err := l.only()

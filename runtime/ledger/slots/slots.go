@@ -230,6 +230,9 @@ func Of(hash [32]byte, all int) int {
 	return 1 + int(binary.BigEndian.Uint64(hash[:8])%uint64(all-1)) //nolint:gosec // it is below the number of slots
 }
 
+// Divided returns [Options.Divided].
+func (l *Ledger) Divided() uint64 { return l.options.Divided }
+
 // Slots returns how many slots there are, the first of several included.
 func (l *Ledger) Slots() int { return len(l.slots) }
 

@@ -21,12 +21,14 @@ func (s *State) Divide(slots int, at int64, r *Record) error {
 }
 
 func (s *State) applyDivided(*keyState, uint64, *Record) error {
-	s.Keep(func(*ledger.Key) bool { return false })
+	s.Keep(func(*ledger.Key) bool { return false }, s.followed)
 	return nil
 }
 
-// Keep forgets the keys that are not wanted, and all that the state has of them alone. What can be used once stays used.
-func (s *State) Keep(wanted func(*ledger.Key) bool) {
+// Keep forgets the keys that are not wanted, and all that the state has of them alone. What can be used once stays used. Followed is the LSN
+// up to which the state has the records of another log.
+func (s *State) Keep(wanted func(*ledger.Key) bool, followed uint64) {
+	s.followed = followed
 	for id, k := range s.keys {
 		if wanted(&k.key) {
 			continue
@@ -45,9 +47,6 @@ func (s *State) Keep(wanted func(*ledger.Key) bool) {
 	s.replays.order = slices.DeleteFunc(s.replays.order[s.replays.head:], func(due replayDue) bool { return s.keys[due.ref.key] == nil })
 	s.replays.head = 0
 }
-
-// FollowFrom has the state have copied all up to a record of another log.
-func (s *State) FollowFrom(lsn uint64) { s.followed = lsn }
 
 // slotsEffect is the body of a division.
 var slotsEffect = &field{

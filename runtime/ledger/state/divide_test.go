@@ -44,7 +44,7 @@ func TestKeep(t *testing.T) {
 		}
 		for _, only := range append(all, ledger.ID{}) {
 			kept, alone := again(t, s), state.New(state.Secret{1, 2})
-			if kept.Keep(func(key *ledger.Key) bool { return key.ID == only }); only.IsZero() {
+			if kept.Keep(func(key *ledger.Key) bool { return key.ID == only }, kept.Followed()); only.IsZero() {
 				kept = again(t, s)
 				divides(t, kept)
 			}

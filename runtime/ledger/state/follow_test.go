@@ -22,7 +22,7 @@ func TestFollow(t *testing.T) {
 	first, other := newCrowd(t, 8), newCrowd(t, 8)
 	var log []Record
 	for _, kind := range []ledger.Kind{
-		ledger.ServiceFrozen, ledger.ServiceThawed, ledger.ApproverConfirmed, ledger.OperatorRotated, ledger.EventsDropped,
+		ledger.ServiceRestored, ledger.ServiceFrozen, ledger.ServiceThawed, ledger.ApproverConfirmed, ledger.OperatorRotated, ledger.EventsDropped,
 		ledger.ApproverSuspended, ledger.ApproverResumed, ledger.ApproverRemoved, ledger.DefaultBound, ledger.ApproverConfirmed, ledger.ServiceFrozen,
 	} {
 		r := first.whole(kind)
@@ -53,7 +53,7 @@ func TestFollow(t *testing.T) {
 			}
 		}
 	}
-	if copied != 9 {
+	if copied != 10 {
 		t.Errorf("%d records were copied", copied)
 	}
 	a, b := first.s, other.s
@@ -78,6 +78,25 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// TestFollowRestored: a restoration is followed as the freeze that comes with it, if one does.
+func TestFollowRestored(t *testing.T) {
+	for _, thawed := range []bool{false, true} {
+		c := newCrowd(t, 2)
+		from := c.whole(ledger.ServiceRestored)
+		from.Restored.Taken, from.Restored.Thawed = 1, thawed
+		var r Record
+		if err := c.s.Follow(7, &from, &r); err != nil || (r.Kind == ledger.ServiceFrozen) == thawed || (r.Kind == ledger.NoRecord) != thawed {
+			t.Fatalf("thawed %t: %s, %v", thawed, r.Kind, err)
+		}
+		if r.Kind == ledger.ServiceFrozen {
+			c.apply(r)
+		}
+		if frozen := c.s.Frozen(); frozen.Stopped() == thawed || !thawed && frozen.Reason != from.Restored.Reason() {
+			t.Errorf("thawed %t: %+v", thawed, frozen)
+		}
+	}
+}
+
 // TestKeepExpiring: a hold that was resolved while one of a key that is forgotten was to expire before it does not expire.
 func TestKeepExpiring(t *testing.T) {
 	c := newCrowd(t, 2)
@@ -90,7 +109,7 @@ func TestKeepExpiring(t *testing.T) {
 	for _, r := range []Record{before, opened, resolved} {
 		c.apply(r)
 	}
-	c.s.Keep(func(key *ledger.Key) bool { return key.ID == kept })
+	c.s.Keep(func(key *ledger.Key) bool { return key.ID == kept }, 0)
 	var r Record
 	if c.s.ExpireHold(ledger.MaxTime, &r); r.Kind != ledger.NoRecord {
 		t.Errorf("the hold %s expires", r.Hold.ID)

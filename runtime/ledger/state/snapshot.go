@@ -68,9 +68,9 @@ type part struct {
 }
 
 var parts = [...]part{
-	{snapshotWithHalts, (*State).everHalted, (*State).appendHalts, (*State).readHalts},
+	{snapshotWithHalts, func(s *State) bool { return s.halt != (ledger.HaltState{}) || s.everHalted() }, (*State).appendHalts, (*State).readHalts},
 	{snapshotUsedUp, func(s *State) bool { return s.usedUp != 0 }, func(s *State, b []byte) []byte { return codec.AppendMoment(b, s.usedUp) }, func(s *State, d *decoder) { s.usedUp = d.Moment() }},
-	{snapshotApprovers, (*State).noted, (*State).appendApprovals, (*State).readApprovals},
+	{snapshotApprovers, func(s *State) bool { return s.approvers.serial != 0 || s.noted() }, (*State).appendApprovals, (*State).readApprovals},
 	{snapshotFormats, func(s *State) bool { return len(s.appendFormats(nil)) > 1 }, (*State).appendFormats, (*State).readFormats},
 	{snapshotOperators, func(s *State) bool { return len(s.operators.Keys) > 0 }, (*State).appendOperators, (*State).readOperators},
 	{snapshotDropped, func(s *State) bool { return s.dropped != 0 }, func(s *State, b []byte) []byte { return binary.AppendUvarint(b, s.dropped) }, func(s *State, d *decoder) { s.dropped = d.Uvarint() }},
@@ -158,11 +158,8 @@ func (k *keyState) appendSnapshot(b []byte) []byte {
 	return k.pins.AppendSnapshot(k.hooks.appendSnapshot(b))
 }
 
-// everHalted reports whether anything was ever stopped.
+// everHalted reports whether a key was ever stopped.
 func (s *State) everHalted() bool {
-	if s.halt != (ledger.HaltState{}) {
-		return true
-	}
 	for _, k := range s.keys {
 		if k.key.Halt != (ledger.HaltState{}) {
 			return true
@@ -504,11 +501,8 @@ func (s *State) readApprovals(d *decoder) {
 	}
 }
 
-// noted reports whether there ever was an approver, or a hold has a note.
+// noted reports whether a hold has a note.
 func (s *State) noted() bool {
-	if s.approvers.serial != 0 {
-		return true
-	}
 	for _, k := range s.keys {
 		for _, h := range k.holds.byID {
 			if h.note != "" {

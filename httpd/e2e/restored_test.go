@@ -1,0 +1,70 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestRestoredStore puts the database of several slots back to an older state. Instances refuse it until it is said that this was meant; then
+// what may have been used since is taken back in each slot, and the service is frozen.
+func TestRestoredStore(t *testing.T) {
+	t.Parallel()
+	f := newFailoverOf(t, true, 4, "a")
+	defer f.end()
+	f.share()
+	var keys []string
+	for range 6 {
+		keys = append(keys, f.second(f.instances[0]).APIKey)
+	}
+	commitments := 0
+	decides := func(r *running, task, want string) {
+		t.Helper()
+		for _, key := range keys {
+			commitments++
+			body := strings.Replace(tool("bash", fmt.Sprintf(`"command":"ls","task_id":%q`, task)), strings.Repeat("ab", 32), fmt.Sprintf("%064x", commitments), 1)
+			r.decides(t, task, key, body, want)
+		}
+	}
+	first := &running{site: f.site, base: f.instances[0].address()}
+	decides(first, "before", "ALLOWED")
+	f.lostPrimary()
+	f.await("decisions go on", func() bool {
+		return first.ask("/v1/authorize", keys[0], tool("bash", `"command":"ls","task_id":"probe"`)).Status == "ALLOWED"
+	})
+	decides(first, "lost", "ALLOWED")
+	f.ending.Store(true)
+	for _, i := range f.instances {
+		i.signal(syscall.SIGTERM)
+		<-i.ended
+	}
+	f.primary.Alone()
+	at := *f.site
+	at.env = append(slices.Clone(f.instances[0].env), "SVC_STORE="+f.primary.URL())
+	at.fails("checkpoint", "serve")
+	f.await("the leases of the state before end", func() bool {
+		text, fault, code := at.run("store", "restored")
+		if code == 0 && !(strings.Contains(text, "records in 5 logs") && strings.Contains(text, "the service is frozen")) || code != 0 && !strings.Contains(fault, "stop every instance first") {
+			t.Fatalf("exit %d: %s%s", code, text, fault)
+		}
+		return code == 0
+	})
+	if verified := at.must("events", "verify", "--no-checkpoint"); strings.Count(verified, "verified: ") != 5 {
+		t.Errorf("what was restored: %s", verified)
+	}
+	at.fails("checkpoint", "serve")
+	service := at.launch("serve", "--no-checkpoint")
+	service.awaitReady(t, 200)
+	if got := service.ask("/v1/authorize", keys[0], tool("bash", `"command":"ls"`)); got.Code != "SVC_FROZEN" || !strings.Contains(got.Message, "restored from a backup") {
+		t.Errorf("before a thaw: %s", got.Raw)
+	}
+	f.await("the service is thawed", func() bool {
+		_, _, code := at.run("thaw", "--key", "operator.key")
+		return code == 0
+	})
+	decides(service, "before", "DENIED SVC_LOOP_LIMIT_EXCEEDED")
+	decides(service, "after", "ALLOWED")
+	at.fails("stop every instance first", "store", "restored")
+}
