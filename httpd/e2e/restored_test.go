@@ -2,11 +2,25 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 )
+
+// putBack ends the instances, and returns the site of the first one over the primary that was replaced.
+func (f *failover) putBack() *site {
+	f.ending.Store(true)
+	for _, i := range f.instances {
+		i.signal(syscall.SIGTERM)
+		<-i.ended
+	}
+	f.primary.Alone()
+	at := *f.site
+	at.env = append(slices.Clone(f.instances[0].env), "SVC_STORE="+f.primary.URL())
+	return &at
+}
 
 // TestRestoredStore puts the database of several slots back to an older state. Instances refuse it until it is said that this was meant; then
 // what may have been used since is taken back in each slot, and the service is frozen.
@@ -35,18 +49,11 @@ func TestRestoredStore(t *testing.T) {
 		return first.ask("/v1/authorize", keys[0], tool("bash", `"command":"ls","task_id":"probe"`)).Status == "ALLOWED"
 	})
 	decides(first, "lost", "ALLOWED")
-	f.ending.Store(true)
-	for _, i := range f.instances {
-		i.signal(syscall.SIGTERM)
-		<-i.ended
-	}
-	f.primary.Alone()
-	at := *f.site
-	at.env = append(slices.Clone(f.instances[0].env), "SVC_STORE="+f.primary.URL())
+	at := f.putBack()
 	at.fails("checkpoint", "serve")
 	f.await("the leases of the state before end", func() bool {
 		text, fault, code := at.run("store", "restored")
-		if code == 0 && !(strings.Contains(text, "records in 5 logs") && strings.Contains(text, "the service is frozen")) || code != 0 && !strings.Contains(fault, "stop every instance first") {
+		if code == 0 && !(strings.Contains(text, "logs: 5, ") && strings.Contains(text, "the service is frozen")) || code != 0 && !strings.Contains(fault, "stop every instance first") {
 			t.Fatalf("exit %d: %s%s", code, text, fault)
 		}
 		return code == 0
@@ -67,4 +74,11 @@ func TestRestoredStore(t *testing.T) {
 	decides(service, "before", "DENIED SVC_LOOP_LIMIT_EXCEEDED")
 	decides(service, "after", "ALLOWED")
 	at.fails("stop every instance first", "store", "restored")
+	service.stop()
+	for slot := range 5 {
+		if _, err := os.Stat(f.path(fmt.Sprintf("data-a/checkpoint-%d.before", slot))); err != nil {
+			t.Error(err)
+		}
+	}
+	decides(at.launch("serve"), "again", "ALLOWED")
 }

@@ -38,6 +38,11 @@ func (r *service) checkRecord(ctx context.Context, by proof) error {
 		if by.file != "" {
 			return errors.New("--checkpoint: the store has a log for each of its slots, each with a checkpoint in SVC_DATA_DIR; put the one there that is missing")
 		}
+		if by.none {
+			if err := r.setCheckpointsAside(); err != nil {
+				return err
+			}
+		}
 		return r.recordSigner()
 	}
 	head, err := r.durableHead(ctx)
@@ -57,6 +62,17 @@ func (r *service) checkRecord(ctx context.Context, by proof) error {
 		}
 	}
 	return r.writeCheckpoint(head)
+}
+
+// setCheckpointsAside gives the checkpoints of all slots another name: those of slots that do not come now would be held against them later.
+func (r *service) setCheckpointsAside() error {
+	for slot := range r.many.Slots() {
+		path := r.settings.SlotCheckpointPath(slot)
+		if err := os.Rename(path, path+".before"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // servedBefore reports whether a service has run on this data before, which left a checkpoint then.

@@ -87,16 +87,19 @@ func (c *importCommand) Run(std cli.Streams) error {
 	if err := reached("the database has the record"); err != nil {
 		return err
 	}
-	if err := over.keep(s, c.From); err != nil {
-		return err
-	}
 	tellCopied(std, "imported", copied)
 	if n := status.Keyed(); n > 1 {
 		fmt.Fprintf(std.Out, "the keys are in %d slots, each with a log of its own from record %d on; those before are in the log of slot 0\n", n, copied.LSN+1)
 	}
 	fmt.Fprintf(std.Out, "the folder's record is called %s now, and no service runs on it; the database continues it\n", to)
 	fmt.Fprintln(std.Out, "the signing keys and the policy were not copied: they are where they were, and each instance needs them")
-	return atomicfile.Create(donePath(to), []byte(clock.System()().UTC().Format(time.RFC3339)+"\n"))
+	if err := atomicfile.Create(donePath(to), []byte(clock.System()().UTC().Format(time.RFC3339)+"\n")); err != nil {
+		return err
+	}
+	if err := over.keep(s, c.From); err != nil {
+		return cli.Fail("the record was imported, and the checkpoints of its slots can't be written: %v", err)
+	}
+	return nil
 }
 
 // tellCopied says how much was copied.
@@ -178,7 +181,7 @@ func (c *importCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pg
 	told := c.Start(std, "copying the record")
 	err = store.Fill(string(signer), func(to *pgledger.Filling) error {
 		if len(sent) > 0 { // what a collector has not got is sent from the database
-			if err := to.KeepPlace(to.SentByOTLP(), string(sent)); err != nil {
+			if err := to.KeepPlace(to.SentByOTLP(0), string(sent)); err != nil {
 				return err
 			}
 		}

@@ -18,10 +18,12 @@ import (
 	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/clock"
+	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	pebbleledger "bailiff/runtime/ledger/pebble"
 	pgledger "bailiff/runtime/ledger/postgres"
 	"bailiff/runtime/ledger/reopen"
+	"bailiff/runtime/otlp"
 	"bailiff/runtime/system"
 )
 
@@ -227,4 +229,39 @@ func TestMoveRefused(t *testing.T) {
 	t.Setenv("SVC_DATA_DIR", s.data)
 	s.must(os.MkdirAll(filepath.Join(back, "ledger"), 0o700))
 	s.fails("is there already", &exportCommand{To: back})
+}
+
+// TestRestored says of a database that it was put back: its log is frozen and begins a stream, in which a collector gets what it has not got.
+func TestRestored(t *testing.T) {
+	s := newSite(t)
+	s.must(s.run(&initCommand{}))
+	s.fails("there is nothing to take back", &restoredCommand{})
+	s.must(s.run(&importCommand{From: s.data}))
+	settings, err := cmdsettings.Load(os.Environ())
+	s.must(err)
+	store, _, err := client.CommandStore(settings, system.Real(clock.System()))
+	s.must(err)
+	defer store.Close()
+	head := func() (head ledger.Head, frozen string) {
+		l, err := store.Ledger(commit.Options{Random: rand.Reader}, again)
+		s.must(err)
+		head, err = l.Head(t.Context())
+		frozen = l.Frozen().Reason
+		s.must(errors.Join(err, l.Close()))
+		return head, frozen
+	}
+	before, _ := head()
+	for _, place := range []uint64{7, 99} { // the latter is of a record that is gone
+		s.must(store.KeepPlace(pgledger.SentByOTLP, otlp.PlaceAt(ledger.Head{Stream: before.Stream, LSN: place})))
+		s.must(s.run(&restoredCommand{}))
+		after, frozen := head()
+		kept, err := store.Place(pgledger.SentByOTLP)
+		if after.Stream == before.Stream || after.LSN != before.LSN+1 || !strings.HasPrefix(frozen, "restored from a backup of") || !strings.Contains(s.said.String(), "the service is frozen") {
+			t.Errorf("%+v became %+v, frozen %q: %s", before, after, frozen, s.said.String())
+		}
+		if want := otlp.PlaceAt(ledger.Head{Stream: after.Stream, LSN: min(place, before.LSN)}); kept != want || err != nil {
+			t.Errorf("sent up to %q, want %q: %v", kept, want, err)
+		}
+		before = after
+	}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	pgledger "bailiff/runtime/ledger/postgres"
+	"bailiff/runtime/otlp"
 	"bailiff/runtime/system"
 )
 
@@ -40,32 +42,32 @@ func (c *restoredCommand) Run(std cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	calls := system.Real(clock.System())
-	store, busy, err := client.CommandStore(s, calls)
+	store, busy, err := client.CommandStore(s, system.Real(clock.System()))
 	if err != nil {
 		return cli.Usage("%v", err)
 	}
 	defer store.Close()
 	told := c.Start(std, "reading the record")
-	v := ledger.Restoration{At: calls.Clock().UnixNano(), KeepCounters: c.KeepCounters, Thawed: c.Thawed}
-	var logs, records int
-	err = store.Continue(func(all []commit.Log) error {
-		var continued []*commit.Restoring
-		for n, log := range all {
+	v := ledger.Restoration{KeepCounters: c.KeepCounters, Thawed: c.Thawed}
+	logs := 0
+	err = store.Continue(func(now time.Time, to *pgledger.Filling) error {
+		var all []*commit.Restoring
+		for n, log := range to.Logs() {
 			told.Reached("of slot %d", n)
 			one, err := commit.Continue(log, rand.Reader)
 			if err != nil {
 				return fmt.Errorf("slot %d: %w", n, err)
 			}
-			continued = append(continued, one)
-			logs, records = logs+1, records+int(one.Head().LSN) //nolint:gosec // no log has so many
+			all = append(all, one)
 			v.Taken = max(v.Taken, one.Latest()/int64(time.Second))
 		}
-		if records == 0 {
+		if v.Taken == 0 {
 			return errors.New("the database has no records: there is nothing to take back")
 		}
-		for n, one := range continued {
-			if _, err := one.Finish(v, rand.Reader); err != nil {
+		logs, v.At = len(all), now.UnixNano()
+		v.Taken = min(v.Taken, now.Unix()) // a clock may have been ahead
+		for n, one := range all {
+			if err := takeBack(store, to, n, one, v); err != nil {
 				return fmt.Errorf("slot %d: %w", n, err)
 			}
 		}
@@ -73,16 +75,49 @@ func (c *restoredCommand) Run(std cli.Streams) error {
 	})
 	switch {
 	case errors.Is(err, pgledger.ErrUnsettled):
-		return cli.Fail("%v; bailiff events list --limit 1 says whether it has", err)
+		return cli.Fail("%v; bailiff events verify --no-checkpoint says how many records there are, and this has added one to each log, if it has", err)
 	case errors.Is(err, pgledger.ErrStopped):
 		return busy(err, "stop every instance first")
 	case err != nil:
 		return cli.Fail("%v", err)
 	}
-	fmt.Fprintf(std.Out, "%d records in %d logs, the latest of %s: what may have been used after it is taken back\n", records, logs, time.Unix(v.Taken, 0).UTC().Format(time.RFC3339))
+	fmt.Fprintf(std.Out, "logs: %d, with the latest record of %s; what may have been used after it is taken back\n", logs, time.Unix(v.Taken, 0).UTC().Format(time.RFC3339))
 	if !c.Thawed {
 		fmt.Fprintln(std.Out, "the service is frozen: make revocations, suspensions and deployments from after that time again, then run bailiff thaw")
 	}
 	_, err = fmt.Fprintln(std.Out, "start each instance once with serve --no-checkpoint")
 	return err
+}
+
+// takeBack adds the record of a restoration to the log of a slot. An empty one has nothing to take back. The first of several logs gets the freeze
+// as well, since the others, and instances that have none of them, follow it.
+func takeBack(store *pgledger.Store, to *pgledger.Filling, slot int, log *commit.Restoring, v ledger.Restoration) error {
+	before := log.Head()
+	if before.LSN > 0 {
+		after, err := log.Finish(v, rand.Reader)
+		if err != nil {
+			return err
+		}
+		if err := sentBefore(store, to, to.SentByOTLP(slot), before, after); err != nil {
+			return err
+		}
+	}
+	if slot > 0 || len(to.Logs()) == 1 || v.Thawed {
+		return nil
+	}
+	return log.Freeze(&v)
+}
+
+// sentBefore has a collector get what follows the place up to which it had the events of a log, also in the stream that the log has now.
+func sentBefore(store *pgledger.Store, to *pgledger.Filling, name string, before, after ledger.Head) error {
+	place, err := store.Place(name)
+	if err != nil || place == "" {
+		return err
+	}
+	var stream string
+	var lsn uint64
+	if _, err := fmt.Sscanf(place, "%s %d", &stream, &lsn); err != nil || stream != hex.EncodeToString(before.Stream[:]) {
+		return nil //nolint:nilerr // it is of another record, as the service will say
+	}
+	return to.KeepPlace(name, otlp.PlaceAt(ledger.Head{Stream: after.Stream, LSN: min(lsn, before.LSN)}))
 }

@@ -87,6 +87,14 @@ func (r *Restoring) Latest() (latest int64) {
 	return latest
 }
 
+// Freeze adds the freeze that comes with a restoration, for the logs that follow this one.
+func (r *Restoring) Freeze(v *ledger.Restoration) error {
+	r.record = state.Record{Kind: ledger.ServiceFrozen, Now: v.At, Halt: &ledger.Halt{Stop: true, At: v.At, Reason: v.Reason()}}
+	g := newGroup(r.past.head.LSN+1, nil)
+	g.add(&r.record)
+	return r.Add(g.seal(nil, r.past.head.Stream, r.past.head.Hash))
+}
+
 // Begin has the log begin as one does whose first groups were dropped: with what is in their place, and the base. The error wraps
 // ledger.ErrCorrupt where these do not fit each other. Whose signature it has is for the caller to verify.
 func (r *Restoring) Begin(group []byte, from io.Reader) (ledger.Beginning, error) {
@@ -135,7 +143,7 @@ func (r *Restoring) Head() ledger.Head { return r.past.head }
 
 // Finish begins a new stream, whose id random gives, with the record of a restoration, in which it sets the stream before.
 func (r *Restoring) Finish(v ledger.Restoration, random io.Reader) (ledger.Head, error) {
-	v.Before = r.past.stream()
+	v.Before = r.past.head.Stream
 	if err := r.past.state.Restore(&v, &r.record); err != nil {
 		return ledger.Head{}, err
 	}

@@ -49,17 +49,9 @@ type past struct {
 	times timeIndex
 }
 
-// stream is the one that the log has come to, zeros where it is empty.
-func (p *past) stream() (s [16]byte) {
-	if p.head.LSN > 0 {
-		s = p.head.Stream
-	}
-	return s
-}
-
 // replay adds a group, and calls visit after each of its records.
 func (p *past) replay(r *state.Record, first uint64, b []byte, visit func()) error {
-	before := p.stream()
+	before := p.head.Stream
 	s, err := follow(&p.head, first, b)
 	if err != nil {
 		return err

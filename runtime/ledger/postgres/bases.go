@@ -51,10 +51,15 @@ CREATE OR REPLACE FUNCTION bailiff.note_divided(upto bigint)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
 BEGIN
 	IF NOT EXISTS (SELECT FROM bailiff.groups WHERE slot = 0 AND first = upto + 1)
-		OR EXISTS (SELECT FROM bailiff.slots s WHERE s.slot > 0 AND NOT EXISTS (SELECT FROM bailiff.groups WHERE slot = s.slot AND first = upto AND last = upto)) THEN
+		OR EXISTS (SELECT FROM bailiff.slots s WHERE s.slot > 0 AND NOT EXISTS
+			(SELECT FROM bailiff.groups WHERE slot = s.slot AND first = upto AND pg_catalog.substr(data, 1, 4) = 'blg4'))
+		OR EXISTS (SELECT FROM bailiff.groups WHERE slot > 0 AND first < upto) THEN
 		RAISE EXCEPTION 'not every slot begins after record %', upto;
 	END IF;
-	UPDATE bailiff.store SET divided = upto;
+	UPDATE bailiff.store SET divided = upto WHERE divided = 0;
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'a record was divided before';
+	END IF;
 END $$;
 REVOKE ALL ON FUNCTION bailiff.drop_groups, bailiff.drop_bases, bailiff.note_divided FROM PUBLIC;`
 

@@ -236,17 +236,33 @@ func compareDivided(t *testing.T, l *sharer, before map[ledger.ID][]ledger.Logge
 	return places
 }
 
-// TestDividedMeanwhile: an instance that starts while a record is divided ends, since it took the slots for empty ones. Another import that comes
-// meanwhile finds the records.
-func TestDividedMeanwhile(t *testing.T) {
-	url, dir := severalSlots(t, pgtest.Shared(t).URL(), 3), filepath.Join(t.TempDir(), "ledger")
+// oneKey is a folder with a key.
+func oneKey(t *testing.T) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "ledger")
 	folder := inFolder(t, dir)
 	must(t, folder.CreateKey(t.Context(), ledgertest.NewKey(1)))
 	must(t, folder.Close())
+	return dir
+}
+
+// TestDividedMeanwhile: a record is not divided where an instance starts meanwhile, and another import that comes meanwhile finds the records.
+func TestDividedMeanwhile(t *testing.T) {
+	url, dir, alone := severalSlots(t, pgtest.Shared(t).URL(), 3), oneKey(t), func(string) *sharer { return nil }
 	var early *sharer
-	second := make(chan error, 1)
 	_, err := divideFrom(newStore(t, url, "import", true), dir, func() {
-		early = share(t, url, "early", func(string) *sharer { return nil })
+		early = share(t, url, "early", alone)
+		asked := same(t, url).asking
+		wait(t, func() bool {
+			n, err := asked.number("SELECT count(*) FROM bailiff.instances")
+			return err == nil && n > 0
+		})
+	})
+	if early.end(t); !errors.Is(err, ErrStopped) {
+		t.Errorf("an instance has started meanwhile: %v", err)
+	}
+	second := make(chan error, 1)
+	_, err = divideFrom(newStore(t, url, "import", true), dir, func() {
 		go func() {
 			_, err := divideFrom(newStore(t, url, "second", true), dir, func() {})
 			second <- err
@@ -258,19 +274,30 @@ func TestDividedMeanwhile(t *testing.T) {
 		})
 	})
 	must(t, err)
-	if err := <-early.replaced; !errors.Is(err, ledger.ErrLocked) {
-		t.Errorf("an instance that started while the record was divided: %v", err)
-	}
-	if err := <-second; !errors.Is(err, errRecords) && !errors.Is(err, ErrStopped) {
+	if err := <-second; !errors.Is(err, errRecords) {
 		t.Errorf("a second import: %v", err)
 	}
-	early.end(t)
-	late := share(t, url, "late", func(string) *sharer { return nil })
-	wait(t, late.Whole)
-	if events := everyEvent(t, late, ledger.EventQuery{Key: ledgertest.NewKey(1).ID}); len(events) != 1 {
+	l := share(t, url, "late", alone)
+	wait(t, l.Whole)
+	if events := everyEvent(t, l, ledger.EventQuery{Key: ledgertest.NewKey(1).ID}); len(events) != 1 {
 		t.Errorf("%d events of the key", len(events))
 	}
-	late.end(t)
+	l.end(t)
+}
+
+// TestDividedSince: an instance that has not heard that a record was divided ends when it opens a slot.
+func TestDividedSince(t *testing.T) {
+	url := severalSlots(t, pgtest.Shared(t).URL(), 3)
+	l := share(t, url, "a", func(string) *sharer { return nil })
+	wait(t, l.Whole)
+	_, err := same(t, url).copying.exec("UPDATE bailiff.store SET divided = 5")
+	must(t, err)
+	_, err = same(t, url).copying.exec("UPDATE bailiff.slots SET term = term + 1, owner = NULL, owner_name = NULL WHERE slot = 1")
+	must(t, err)
+	if err := <-l.replaced; !errors.Is(err, ledger.ErrLocked) {
+		t.Errorf("it ends with %v", err)
+	}
+	l.end(t)
 }
 
 // TestDividedByRole: the role of a service divides a record, once, and can't say that it was divided elsewhere.
@@ -301,6 +328,7 @@ func TestDividedByRole(t *testing.T) {
 	must(t, err)
 	for change, says := range map[string]string{
 		"UPDATE bailiff.store SET divided = 0": "permission denied", "SELECT bailiff.note_divided(0)": "not every slot begins", "SELECT bailiff.note_divided(5)": "not every slot begins",
+		fmt.Sprintf("SELECT bailiff.note_divided(%d)", copied.LSN): "was divided before",
 	} {
 		if _, err := same(t, url).copying.exec(change); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", change, err)

@@ -137,6 +137,15 @@ func (s *Store) Undrain() error {
 // process ends. No instance may decide; one that starts meanwhile waits. Where the database does not say whether it has kept the records, it is
 // asked; the error wraps ErrUnsettled where it does not say that either.
 func (s *Store) Fill(signer string, fill func(*Filling) error) error {
+	made, err := s.db.made()
+	switch {
+	case err != nil:
+		return fmt.Errorf("ledger: asking the database: %w", err)
+	case made.writes < state.Latest() && made.level > 0:
+		return fmt.Errorf("ledger: the level of the store is %d, and the log may have records up to %d; raise it first: bailiff store level %d", made.writes, state.Latest(), state.Latest())
+	case made.slots > 1 && made.level < tablesLevel:
+		return fmt.Errorf("ledger: the tables are of the level %d, and a record is divided over those of %d; bring them up to it with: bailiff store init", made.level, tablesLevel)
+	}
 	return s.pour(func(f *Filling) error {
 		if slices.ContainsFunc(f.logs, func(p *pouring) bool { return p.last.last != 0 }) {
 			return errRecords
@@ -146,9 +155,20 @@ func (s *Store) Fill(signer string, fill func(*Filling) error) error {
 	})
 }
 
-// Continue has more add to the logs of all slots, as Fill fills empty ones.
-func (s *Store) Continue(more func([]commit.Log) error) error {
-	return s.pour(func(f *Filling) error { return more(f.Logs()) })
+// Continue has more add to the logs of all slots, as Fill fills empty ones. It is given the database's time, from which this machine's may not
+// differ by more than MaxClockOffset.
+func (s *Store) Continue(more func(now time.Time, to *Filling) error) error {
+	return s.pour(func(f *Filling) error {
+		var now time.Time
+		asked := s.options.Calls.Clock()
+		if err := f.tx.QueryRow(f.ctx, `SELECT clock_timestamp()`).Scan(&now); err != nil {
+			return err
+		}
+		if err := s.life.differ(now, asked); err != nil {
+			return err
+		}
+		return more(now, f)
+	})
 }
 
 // pour has the logs of all slots written in one transaction.
@@ -160,14 +180,8 @@ func (s *Store) pour(write func(*Filling) error) error {
 	if err != nil {
 		return err
 	}
-	made, err := s.readable()
-	switch {
-	case err != nil:
+	if _, err := s.readable(); err != nil {
 		return err
-	case made.writes < state.Latest():
-		return fmt.Errorf("ledger: the level of the store is %d, and the log may have records up to %d; raise it first: bailiff store level %d", made.writes, state.Latest(), state.Latest())
-	case slots > 1 && made.level < tablesLevel:
-		return fmt.Errorf("ledger: the tables are of the level %d, and this needs those of %d; bring them up to it with: bailiff store init", made.level, tablesLevel)
 	}
 	var end group // of the first log
 	err = s.find.alone(context.Background(), movePatience, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx) error {
@@ -177,6 +191,9 @@ func (s *Store) pour(write func(*Filling) error) error {
 			err = write(f)
 		}
 		if err = errors.Join(err, f.end()); err != nil {
+			return err
+		}
+		if err := s.heard(f); err != nil { // one may have started meanwhile
 			return err
 		}
 		end = f.logs[0].last
@@ -209,9 +226,10 @@ func settle(moves func() error, last func() (group, error), end group, cause err
 const (
 	// sqlLock locks the slots, so that none is claimed meanwhile, and sqlLocked looks at them then, so that it sees each commit before.
 	sqlLock   = `SELECT FROM bailiff.slots ORDER BY slot FOR UPDATE`
-	sqlLocked = `SELECT COALESCE(i.name, ''), COALESCE(g.first, 0), COALESCE(g.last, 0), COALESCE(g.hash, '') FROM bailiff.slots s
-LEFT JOIN bailiff.instances i ON i.id = s.owner AND i.seen > clock_timestamp() - $1::bigint * interval '1 microsecond'
-LEFT JOIN LATERAL (SELECT first, last, hash FROM bailiff.groups WHERE slot = s.slot ORDER BY first DESC LIMIT 1) g ON true ORDER BY s.slot`
+	sqlLocked = `SELECT COALESCE(g.first, 0), COALESCE(g.last, 0), COALESCE(g.hash, '') FROM bailiff.slots s LEFT JOIN LATERAL (SELECT first, last, hash FROM bailiff.groups WHERE slot = s.slot ORDER BY first DESC LIMIT 1) g ON true ORDER BY s.slot`
+
+	// sqlHeard names an instance that was heard within a lease, whether it has a slot or not.
+	sqlHeard = `SELECT name FROM bailiff.instances WHERE seen > clock_timestamp() - $1::bigint * interval '1 microsecond' LIMIT 1`
 
 	// sqlFree moves every term: an owner that was not heard for long appends nothing any more.
 	sqlFree = `UPDATE bailiff.slots SET term = term + 1, owner = NULL, owner_name = NULL`
@@ -222,24 +240,35 @@ func (s *Store) lock(f *Filling) error {
 	if _, err := f.tx.Exec(f.ctx, sqlLock); err != nil {
 		return err
 	}
-	rows, err := f.tx.Query(f.ctx, sqlLocked, s.options.Lease.Microseconds())
+	if err := s.heard(f); err != nil {
+		return err
+	}
+	rows, err := f.tx.Query(f.ctx, sqlLocked)
 	if err != nil {
 		return err
 	}
-	var owner string
 	var last group
 	var hash []byte
-	_, err = pgx.ForEachRow(rows, []any{&owner, &last.first, &last.last, &hash}, func() error {
-		if owner != "" {
-			if s.options.Waits != nil {
-				s.options.Waits(owner)
-			}
-			return ErrStopped
-		}
+	_, err = pgx.ForEachRow(rows, []any{&last.first, &last.last, &hash}, func() error {
 		copy(last.hash[:], hash)
 		f.logs = append(f.logs, &pouring{Filling: f, slot: len(f.logs), last: last})
 		return nil
 	})
+	return err
+}
+
+// heard returns ErrStopped where an instance works on the store, and says by Options.Waits which.
+func (s *Store) heard(f *Filling) error {
+	var name string
+	err := f.tx.QueryRow(f.ctx, sqlHeard, s.options.Lease.Microseconds()).Scan(&name)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil
+	case err == nil:
+		if err = ErrStopped; s.options.Waits != nil {
+			s.options.Waits(name)
+		}
+	}
 	return err
 }
 
@@ -264,10 +293,10 @@ func (f *Filling) Logs() (logs []commit.Log) {
 	return logs
 }
 
-// SentByOTLP is the name of the place in the first log up to which events were sent to a collector.
-func (f *Filling) SentByOTLP() string {
+// SentByOTLP is the name of the place in the log of a slot up to which events were sent to a collector.
+func (f *Filling) SentByOTLP(slot int) string {
 	if len(f.logs) > 1 {
-		return SentBySlot(0)
+		return SentBySlot(slot)
 	}
 	return SentByOTLP
 }

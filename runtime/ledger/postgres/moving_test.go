@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"bailiff/fuzz/kit/pgtest"
 	"bailiff/fuzz/kit/seed"
 	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/state"
 )
 
 // TestFill fills an empty database whole or not at all, and no other.
@@ -87,22 +89,52 @@ func TestDrainOnce(t *testing.T) {
 	must(t, store.Drain("/other", nothing))
 }
 
-// TestContinue adds the record of a restoration to the log of each slot, an empty one included: to all of them or to none, and not while an
-// instance decides.
+// lastKinds are the kinds of the last two records of each log.
+func lastKinds(t *testing.T, url string) (all [][2]ledger.Kind) {
+	t.Helper()
+	store := newStore(t, url, "command", true)
+	slots, err := store.Count()
+	must(t, err)
+	for n := range slots + 1 {
+		var last [2]ledger.Kind
+		must(t, store.Look(n, func(log commit.Log) error {
+			if chain, err := commit.VerifyChain(log, 0); err != nil || len(chain.Streams) > 2 {
+				t.Errorf("slot %d: %+v, %v", n, chain, err)
+			}
+			return commit.Records(log, nil, func(_ uint64, record string) error {
+				var r state.Record
+				err := r.Decode(record)
+				last = [2]ledger.Kind{last[1], r.Kind}
+				return err
+			})
+		}))
+		all = append(all, last)
+	}
+	return all
+}
+
+// TestContinue adds the record of a restoration to each log that has records, and a freeze to the first one: to all of them or to none, and not
+// while an instance works. A slot that has not followed a thaw from before is frozen all the same.
 func TestContinue(t *testing.T) {
-	url := severalSlots(t, pgtest.Shared(t).URL(), 3)
-	l := share(t, url, "a", func(string) *sharer { return nil })
+	url, alone := severalSlots(t, pgtest.Shared(t).URL(), 4), func(string) *sharer { return nil }
+	l := share(t, url, "a", alone)
 	wait(t, l.Whole)
-	for n := range uint64(6) {
+	for n := range uint64(3) {
 		must(t, l.CreateKey(t.Context(), ledgertest.NewKey(1+n)))
 	}
 	restore := func(after error) error {
-		return newStore(t, url, "command", true).Continue(func(logs []commit.Log) error {
-			for _, log := range logs {
+		return newStore(t, url, "command", true).Continue(func(now time.Time, to *Filling) error {
+			v := ledger.Restoration{At: now.UnixNano()}
+			for n, log := range to.Logs() {
 				one, err := commit.Continue(log, rand.Reader)
 				must(t, err)
-				_, err = one.Finish(ledger.Restoration{At: max(one.Latest(), 1), Taken: 0}, rand.Reader)
-				must(t, err)
+				if one.Head().LSN > 0 {
+					_, err = one.Finish(v, rand.Reader)
+					must(t, err)
+				}
+				if n == 0 {
+					must(t, one.Freeze(&v))
+				}
 			}
 			return after
 		})
@@ -110,41 +142,36 @@ func TestContinue(t *testing.T) {
 	if err := restore(nil); !errors.Is(err, ErrStopped) {
 		t.Errorf("an instance decides: %v", err)
 	}
+	must(t, l.Halt(t.Context(), &ledger.Halt{Stop: true, At: 1, Reason: "drill"}))
 	l.end(t)
-	ends := func() (all []uint64) {
-		status, err := newStore(t, url, "command", true).Status()
-		must(t, err)
-		for _, slot := range status.Slots {
-			all = append(all, slot.Last)
-		}
-		return all
-	}
-	before, interrupted := ends(), errors.New("interrupted")
-	if err := restore(interrupted); !errors.Is(err, interrupted) || !slices.Equal(ends(), before) {
-		t.Errorf("interrupted: %v, and the logs end at %v, before at %v", err, ends(), before)
+	before, interrupted := lastKinds(t, url), errors.New("interrupted")
+	if err := restore(interrupted); !errors.Is(err, interrupted) || !slices.Equal(lastKinds(t, url), before) {
+		t.Errorf("interrupted: %v, and the logs end with %v, before with %v", err, lastKinds(t, url), before)
 	}
 	must(t, restore(nil))
-	for n, end := range ends() {
-		if end != before[n]+1 {
-			t.Errorf("the log of slot %d ends at %d, before at %d", n, end, before[n])
+	empty := 0
+	for n, last := range lastKinds(t, url) {
+		switch {
+		case n == 0 && last != [2]ledger.Kind{ledger.ServiceRestored, ledger.ServiceFrozen}, n > 0 && before[n][1] != 0 && last[1] != ledger.ServiceRestored:
+			t.Errorf("the log of slot %d ends with %v, and ended with %v", n, last, before[n])
+		case before[n][1] == 0:
+			empty++
 		}
-		must(t, newStore(t, url, "command", true).Look(n, func(log commit.Log) error {
-			chain, err := commit.VerifyChain(log, 0)
-			if len(chain.Streams) != 2 && before[n] > 0 {
-				t.Errorf("the log of slot %d has %d streams", n, len(chain.Streams))
-			}
-			return err
-		}))
 	}
-	l = share(t, url, "b", func(string) *sharer { return nil })
+	l = share(t, url, "b", alone)
 	wait(t, l.Whole)
 	for slot, here := range l.Here() {
-		if frozen := here.Frozen(); !frozen.Stopped() {
-			t.Errorf("slot %d is not frozen: %+v", slot, frozen)
+		if frozen := here.Frozen(); !strings.HasPrefix(frozen.Reason, "restored from a backup") {
+			t.Errorf("slot %d: %+v", slot, frozen)
 		}
 	}
 	if key, ok := l.LookupKey(ledgertest.NewKey(1).Hash); !ok || key.ID != ledgertest.NewKey(1).ID {
 		t.Error("a key is gone")
 	}
 	l.end(t)
+	off := shareAs(t, url, "off", alone, &ledger.DefaultPolicy{At: 1}, 3*time.Second) // it gets no slots
+	if frozen := off.Frozen(); !strings.HasPrefix(frozen.Reason, "restored from a backup") {
+		t.Errorf("an instance without slots: %+v", frozen)
+	}
+	off.end(t)
 }

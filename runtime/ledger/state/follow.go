@@ -9,11 +9,9 @@ import (
 // A store of several slots has a log for each. Service-wide records (freezes, approvers, the operator's key) are written to the first one, and
 // copied into the others, so that each log has all that its decisions rest on.
 
-// follows reports whether r is copied; a restoration is copied as the freeze that comes with it.
+// follows reports whether r is of a kind that is copied.
 func (r *Record) follows() bool {
 	switch r.Kind {
-	case ledger.ServiceRestored:
-		return !r.Restored.Thawed
 	case ledger.ServiceFrozen, ledger.ServiceThawed, ledger.OperatorRotated,
 		ledger.ApproverConfirmed, ledger.ApproverSuspended, ledger.ApproverResumed, ledger.ApproverRemoved:
 		return true
@@ -28,12 +26,9 @@ func (s *State) Follow(lsn uint64, from, r *Record) (err error) {
 	if lsn <= s.followed || !from.follows() {
 		return nil
 	}
-	kind := from.Kind
-	switch kind {
+	switch from.Kind {
 	case ledger.ServiceFrozen, ledger.ServiceThawed:
 		r.Halt = from.Halt
-	case ledger.ServiceRestored:
-		kind, r.Halt = ledger.ServiceFrozen, &ledger.Halt{Stop: true, At: from.Now, Reason: from.Restored.Reason()}
 	case ledger.OperatorRotated:
 		r.Rotation, err = from.Rotation, s.admitsRotation(from.Rotation)
 	default:
@@ -42,7 +37,7 @@ func (s *State) Follow(lsn uint64, from, r *Record) (err error) {
 	if err != nil {
 		return fmt.Errorf("%w: record %d of the log that is followed: %w", ledger.ErrCorrupt, lsn, err)
 	}
-	r.Kind, r.Now, r.Origin = kind, from.Now, lsn
+	r.Kind, r.Now, r.Origin = from.Kind, from.Now, lsn
 	return nil
 }
 

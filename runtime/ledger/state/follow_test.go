@@ -22,7 +22,7 @@ func TestFollow(t *testing.T) {
 	first, other := newCrowd(t, 8), newCrowd(t, 8)
 	var log []Record
 	for _, kind := range []ledger.Kind{
-		ledger.ServiceRestored, ledger.ServiceFrozen, ledger.ServiceThawed, ledger.ApproverConfirmed, ledger.OperatorRotated, ledger.EventsDropped,
+		ledger.ServiceFrozen, ledger.ServiceThawed, ledger.ApproverConfirmed, ledger.OperatorRotated, ledger.EventsDropped,
 		ledger.ApproverSuspended, ledger.ApproverResumed, ledger.ApproverRemoved, ledger.DefaultBound, ledger.ApproverConfirmed, ledger.ServiceFrozen,
 	} {
 		r := first.whole(kind)
@@ -53,7 +53,7 @@ func TestFollow(t *testing.T) {
 			}
 		}
 	}
-	if copied != 10 {
+	if copied != 9 {
 		t.Errorf("%d records were copied", copied)
 	}
 	a, b := first.s, other.s
@@ -74,25 +74,6 @@ func TestFollow(t *testing.T) {
 		}
 		if err := b.Follow(99, &late, new(Record)); !errors.Is(err, ledger.ErrCorrupt) {
 			t.Errorf("%s that can't follow: %v", kind, err)
-		}
-	}
-}
-
-// TestFollowRestored: a restoration is followed as the freeze that comes with it, if one does.
-func TestFollowRestored(t *testing.T) {
-	for _, thawed := range []bool{false, true} {
-		c := newCrowd(t, 2)
-		from := c.whole(ledger.ServiceRestored)
-		from.Restored.Taken, from.Restored.Thawed = 1, thawed
-		var r Record
-		if err := c.s.Follow(7, &from, &r); err != nil || (r.Kind == ledger.ServiceFrozen) == thawed || (r.Kind == ledger.NoRecord) != thawed {
-			t.Fatalf("thawed %t: %s, %v", thawed, r.Kind, err)
-		}
-		if r.Kind == ledger.ServiceFrozen {
-			c.apply(r)
-		}
-		if frozen := c.s.Frozen(); frozen.Stopped() == thawed || !thawed && frozen.Reason != from.Restored.Reason() {
-			t.Errorf("thawed %t: %+v", thawed, frozen)
 		}
 	}
 }
