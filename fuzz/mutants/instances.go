@@ -1,6 +1,8 @@
 package mutants
 
 const (
+	fileDivide  = "runtime/ledger/commit/divide.go"
+	fileDivided = "runtime/ledger/slots/divided.go"
 	fileLog     = "runtime/ledger/postgres/log.go"
 	filePassing = "httpd/passing.go"
 )
@@ -16,6 +18,19 @@ var Owners = []Mutant{
 var Replaced = []Mutant{
 	{"an owner that was replaced while it looked takes the database for one that went back", fileLog,
 		"\tif err := l.move(); err != nil {\n\t\treturn false, err\n\t}\n\treturn false, fmt", "\treturn false, fmt"},
+}
+
+// Divided are the mutants of dividing a record over slots, and of taking back what may have been used after a database was put back. The tests of
+// that have to find each.
+var Divided = []Mutant{
+	{"each slot gets all keys", fileDivide, "return d.Of(key.Hash) == slot }", "return true }"},
+	{"a slot begins in the stream of the first one", fileDivide, "\tp.head.Stream = slotStream(p.head.Stream, slot)\n", ""},
+	{"keys are in no slot", fileDivide, "d.Enter(&key, d.Of(key.Hash))", ""},
+	{"the first slot keeps its keys", "runtime/ledger/state/divide.go", "{ return false }, s.followed)", "{ return true }, s.followed)"},
+	{"a key's first events are not proved", fileDivided, "\tif lsn <= d.at {\n\t\treturn d.before", "\tif lsn <= 0 {\n\t\treturn d.before"},
+	{"an instance that starts during an import is not noticed", "runtime/ledger/postgres/moving.go", "if err := s.heard(f); err != nil { // one", "if err := s.heard(f); err != nil && false { // one"},
+	{"two imports fill one store", "runtime/ledger/postgres/moving.go", "return p.last.last != 0 }", "return false }"},
+	{"the freeze of a restoration is followed by nobody", "runtime/ledger/commit/restore.go", "Kind: ledger.ServiceFrozen, Now", "Kind: ledger.ServiceThawed, Now"},
 }
 
 // Passing are the mutants of passing requests on, and of signing for the instance that decides. The tests of that have to find each.

@@ -33,6 +33,7 @@ var (
 	simulated    = suite{"fuzz/simulate", "the simulator finds: ", []string{"-test.run", "^TestSimulate$", "-seeds", "1000"}}
 	owning       = suite{"runtime/ledger/postgres", "run it again: make owners", []string{"-test.run", "^TestWorlds$", "-worlds", "1000"}}
 	replacing    = suite{"runtime/ledger/postgres", "--- FAIL: TestReplaced", []string{"-test.run", "^TestReplaced"}}
+	dividing     = suite{"runtime/ledger/postgres", "--- FAIL: Test", []string{"-test.run", "^TestDivided|^TestContinue$|^TestFill$"}}
 	passing      = suite{"httpd", "--- FAIL: TestPass", []string{"-test.run", "^TestPass(able|ed)"}}
 	spelling     = suite{"fuzz/laws", "Falsified after ", []string{"-test.run", "^TestLaws$/one_form|^TestLaws$/spelling_of_a_rule|^TestLaws$/list_around", "-test.failfast"}}
 )
@@ -72,6 +73,9 @@ func TestOwnersMutants(t *testing.T) { seek(t, owning, Owners) }
 
 // TestReplacedMutants does the same with the tests of owners that were replaced.
 func TestReplacedMutants(t *testing.T) { seek(t, replacing, Replaced) }
+
+// TestDividedMutants does the same with the tests of a record that is divided over slots, and of a database that was put back.
+func TestDividedMutants(t *testing.T) { seek(t, dividing, Divided) }
 
 // TestPassingMutants does the same with the tests of passing requests on.
 func TestPassingMutants(t *testing.T) { seek(t, passing, Passing) }
@@ -121,7 +125,7 @@ func TestNoMutant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, in := range []suite{differential, attack, model, restoring, approving, approvers, simulated, owning, replacing, passing, spelling, seeds, corpus} {
+	for _, in := range []suite{differential, attack, model, restoring, approving, approvers, simulated, owning, replacing, dividing, passing, spelling, seeds, corpus} {
 		if output, failed := run(t, absolute, in, nil); failed {
 			t.Errorf("%s fails without any mutant:\n%s", in.folder, tail(output))
 		}

@@ -132,8 +132,7 @@ func (e *Exporter) begin(ctx context.Context) error {
 		return err
 	}
 	e.stream, e.after = head.Stream, head.LSN
-	stream, place, _ := strings.Cut(strings.TrimSpace(e.config.Kept), " ")
-	lsn, err := strconv.ParseUint(place, 10, 63)
+	stream, lsn, err := ReadPlace(e.config.Kept)
 	switch {
 	case e.config.Kept == "":
 	case err == nil && lsn == 0: // it was empty then, and had no stream of its own
@@ -151,6 +150,13 @@ func (e *Exporter) begin(ctx context.Context) error {
 
 // PlaceAt returns what Keep is given where all events up to the end of a record were sent.
 func PlaceAt(end ledger.Head) string { return fmt.Sprintf("%x %d\n", end.Stream, end.LSN) }
+
+// ReadPlace reads what PlaceAt returns: the stream in hexadecimal digits, and the LSN.
+func ReadPlace(kept string) (stream string, lsn uint64, err error) {
+	stream, place, _ := strings.Cut(strings.TrimSpace(kept), " ")
+	lsn, err = strconv.ParseUint(place, 10, 63)
+	return stream, lsn, err
+}
 
 // keep keeps the place. One that can't be kept makes the events after it be sent twice, and is no reason to stop.
 func (e *Exporter) keep() {

@@ -23,7 +23,6 @@ import (
 	pgledger "bailiff/runtime/ledger/postgres"
 	"bailiff/runtime/ledger/slots"
 	"bailiff/runtime/retention"
-	"bailiff/runtime/system"
 )
 
 type importCommand struct {
@@ -47,25 +46,22 @@ keys, and one of them with the folder as its SVC_DATA_DIR: its checkpoint is hel
 
 // Run imports the record.
 func (c *importCommand) Run(std cli.Streams) error {
-	s, err := settings()
-	if err != nil {
-		return err
-	}
+	return alone(func(s *cmdsettings.Settings, store *pgledger.Store, busy func(error, string) error) error {
+		return c.run(std, s, store, busy)
+	})
+}
+
+func (c *importCommand) run(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store, busy func(error, string) error) error {
 	from, to := pathsOf(c.From)
 	if client.DialAdmin(filepath.Join(c.From, filepath.Base(s.AdminSocket()))) != nil {
 		return cli.Fail("a service runs on %s; stop it first", c.From)
 	}
-	store, busy, err := client.CommandStore(s, system.Real(clock.System()))
-	if err != nil {
-		return cli.Usage("%v", err)
-	}
-	defer store.Close()
 	status, err := store.Status()
 	switch {
 	case err != nil:
 		return cli.Fail("%v", err)
 	case status.Records() != 0:
-		return cli.Fail("the database has records already, %d in all; import into one that has none. If an import was interrupted at its end, all is there: hold it against the folder's checkpoint with bailiff events verify", status.Records())
+		return cli.Fail("the database has records already, %d in all; import into one that has none. If an import was interrupted at its end, all is there: verify it with bailiff events verify", status.Records())
 	}
 	aside, err := setAside(from, to)
 	if err != nil {
@@ -290,15 +286,12 @@ record continues there, and no instance decides over it any more.`
 
 // Run exports the record.
 func (c *exportCommand) Run(std cli.Streams) error {
-	s, err := settings()
-	if err != nil {
-		return err
-	}
-	store, busy, err := client.CommandStore(s, system.Real(clock.System()))
-	if err != nil {
-		return cli.Usage("%v", err)
-	}
-	defer store.Close()
+	return alone(func(s *cmdsettings.Settings, store *pgledger.Store, busy func(error, string) error) error {
+		return c.run(std, s, store, busy)
+	})
+}
+
+func (c *exportCommand) run(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store, busy func(error, string) error) error {
 	n, err := store.Count()
 	switch {
 	case err != nil:

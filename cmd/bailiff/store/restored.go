@@ -8,13 +8,11 @@ import (
 	"time"
 
 	"bailiff/cmd/bailiff/cli"
-	"bailiff/cmd/bailiff/client"
-	"bailiff/runtime/clock"
+	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	pgledger "bailiff/runtime/ledger/postgres"
 	"bailiff/runtime/otlp"
-	"bailiff/runtime/system"
 )
 
 type restoredCommand struct {
@@ -38,19 +36,16 @@ checkpoints in the folders are of records that are gone.`
 
 // Run adds the records of the restoration.
 func (c *restoredCommand) Run(std cli.Streams) error {
-	s, err := settings()
-	if err != nil {
-		return err
-	}
-	store, busy, err := client.CommandStore(s, system.Real(clock.System()))
-	if err != nil {
-		return cli.Usage("%v", err)
-	}
-	defer store.Close()
+	return alone(func(_ *cmdsettings.Settings, store *pgledger.Store, busy func(error, string) error) error {
+		return c.run(std, store, busy)
+	})
+}
+
+func (c *restoredCommand) run(std cli.Streams, store *pgledger.Store, busy func(error, string) error) error {
 	told := c.Start(std, "reading the record")
 	v := ledger.Restoration{KeepCounters: c.KeepCounters, Thawed: c.Thawed}
 	logs := 0
-	err = store.Continue(func(now time.Time, to *pgledger.Filling) error {
+	err := store.Continue(func(now time.Time, to *pgledger.Filling) error {
 		var all []*commit.Restoring
 		for n, log := range to.Logs() {
 			told.Reached("of slot %d", n)
@@ -114,9 +109,8 @@ func sentBefore(store *pgledger.Store, to *pgledger.Filling, name string, before
 	if err != nil || place == "" {
 		return err
 	}
-	var stream string
-	var lsn uint64
-	if _, err := fmt.Sscanf(place, "%s %d", &stream, &lsn); err != nil || stream != hex.EncodeToString(before.Stream[:]) {
+	stream, lsn, err := otlp.ReadPlace(place)
+	if err != nil || stream != hex.EncodeToString(before.Stream[:]) {
 		return nil //nolint:nilerr // it is of another record, as the service will say
 	}
 	return to.KeepPlace(name, otlp.PlaceAt(ledger.Head{Stream: after.Stream, LSN: min(lsn, before.LSN)}))

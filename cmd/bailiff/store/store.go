@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bailiff/cmd/bailiff/cli"
+	"bailiff/cmd/bailiff/client"
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
@@ -273,4 +274,18 @@ func with(use func(*cmdsettings.Settings, *pgledger.Store) error) error {
 	}
 	defer store.Close()
 	return use(s, store)
+}
+
+// alone calls use with the store for a command that no instance may work beside. busy says of an error whether one does.
+func alone(use func(s *cmdsettings.Settings, store *pgledger.Store, busy func(err error, instead string) error) error) error {
+	s, err := settings()
+	if err != nil {
+		return err
+	}
+	store, busy, err := client.CommandStore(s, system.Real(clock.System()))
+	if err != nil {
+		return cli.Usage("%v", err)
+	}
+	defer store.Close()
+	return use(s, store, busy)
 }

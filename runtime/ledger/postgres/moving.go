@@ -134,8 +134,8 @@ func (s *Store) Undrain() error {
 }
 
 // Fill has fill fill the logs of the slots, which have to be empty, and notes which keys sign: whole, or not at all where fill fails or the
-// process ends. No instance may decide; one that starts meanwhile waits. Where the database does not say whether it has kept the records, it is
-// asked; the error wraps ErrUnsettled where it does not say that either.
+// process ends. No instance may work on the store: the error wraps ErrStopped where one does, or has started meanwhile. Where the database does
+// not say whether it has kept the records, it is asked; the error wraps ErrUnsettled where it does not say that either.
 func (s *Store) Fill(signer string, fill func(*Filling) error) error {
 	made, err := s.db.made()
 	switch {
@@ -247,11 +247,12 @@ func (s *Store) lock(f *Filling) error {
 	if err != nil {
 		return err
 	}
-	var last group
+	var first, last uint64
 	var hash []byte
-	_, err = pgx.ForEachRow(rows, []any{&last.first, &last.last, &hash}, func() error {
-		copy(last.hash[:], hash)
-		f.logs = append(f.logs, &pouring{Filling: f, slot: len(f.logs), last: last})
+	_, err = pgx.ForEachRow(rows, []any{&first, &last, &hash}, func() error {
+		p := &pouring{Filling: f, slot: len(f.logs), last: group{first: first, last: last}}
+		copy(p.last.hash[:], hash)
+		f.logs = append(f.logs, p)
 		return nil
 	})
 	return err

@@ -42,7 +42,8 @@ func (d dividedLog) Path(ctx context.Context, lsn uint64, most int) (ledger.Path
 	return d.Log.Path(ctx, lsn, most)
 }
 
-// Events implements ledger.Log. A page that looks at so many records at most ends where the record was divided.
+// Events implements ledger.Log. A page that the first slot's log has filled, or that has looked at as many records there as it may, ends where
+// the record was divided.
 func (d dividedLog) Events(ctx context.Context, query ledger.EventQuery) (ledger.EventPage, error) {
 	if query.After >= d.at {
 		return d.Log.Events(ctx, query)
