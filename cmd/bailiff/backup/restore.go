@@ -39,9 +39,11 @@ func (c *restoreCommand) Help() string {
 	return `Verifies the backup, makes the record in SVC_DATA_DIR (default: data) from it, where none may be, and begins a stream of its
 own, which the record says. Attestations from before are void, and so are holds that were pending or not used yet: they may
 have been used after the backup. Limits count as used up until their hour or day is over. Revocations, suspensions and
-deployments from after the backup are lost, so the service starts frozen: revoke and deploy again, then
+deployments from after the backup are lost, so the service starts frozen: revoke and suspend again, then
 
   bailiff thaw --key operator.key
+
+and deploy again, which a frozen service refuses, before agents reach it.
 
 Put the signing keys back first, or give --identity. The policy is not put back: DIR/warranty.md is a copy.`
 }
@@ -210,5 +212,5 @@ func (c *restoreCommand) tell(std cli.Streams, s *cmdsettings.Settings, v ledger
 	if c.Thawed {
 		return
 	}
-	fmt.Fprintln(std.Out, "revocations, suspensions and deployments from after that are lost: start the service, which is frozen, make them again, and then: bailiff thaw --key operator.key")
+	fmt.Fprintln(std.Out, "revocations, suspensions and deployments from after that are lost: start the service, which is frozen, revoke and suspend again, and then: bailiff thaw --key operator.key; deploy again before agents reach it")
 }
