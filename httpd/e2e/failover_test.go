@@ -187,7 +187,9 @@ func (i *instance) supervise() {
 	defer close(i.ended)
 	for !i.f.ending.Load() {
 		command := exec.Command(binary, "serve")
+		i.mu.Lock()
 		command.Env, command.Dir = i.env, i.f.dir
+		i.mu.Unlock()
 		log, err := command.StderrPipe()
 		if err == nil {
 			err = command.Start()
@@ -217,6 +219,23 @@ func (i *instance) supervise() {
 		for time.Sleep(50 * time.Millisecond); i.held.Load() && !i.f.ending.Load(); {
 			time.Sleep(10 * time.Millisecond)
 		}
+	}
+}
+
+// restartWith has each instance, one after the other, end in order and start with a setting from then on.
+func (f *failover) restartWith(setting string) {
+	f.t.Helper()
+	for _, i := range f.instances {
+		i.mu.Lock()
+		i.env = append(i.env, setting)
+		ends := len(i.exits)
+		i.mu.Unlock()
+		i.signal(syscall.SIGTERM)
+		f.await("an instance starts again", func() bool {
+			i.mu.Lock()
+			defer i.mu.Unlock()
+			return len(i.exits) > ends && i.base != ""
+		})
 	}
 }
 
@@ -340,6 +359,7 @@ func failOver(t *testing.T, random *mathrand.Rand, passing bool) {
 	} else {
 		f.refusesMeanwhile()
 	}
+	f.restartWith("SVC_STORE_SYNC=require")
 	stop := make(chan struct{})
 	var clients sync.WaitGroup
 	for client := range 8 {
@@ -348,6 +368,10 @@ func failOver(t *testing.T, random *mathrand.Rand, passing bool) {
 	f.goesOn()
 	drawn := f.faults(random)
 	for n, fault := range drawn {
+		if n == len(drawn)-1 { // as an operator does before a standby without one of its own is promoted
+			f.restartWith("SVC_STORE_SYNC=trust")
+			f.goesOn()
+		}
 		what := fault()
 		silent := f.goesOn()
 		f.mu.Lock()
