@@ -132,7 +132,64 @@ func TestMovedOverSlots(t *testing.T) {
 	if strings.Count(verified, "it continues slot 0 after record 19, where the record was divided") != 4 || strings.Count(verified, "verified: ") != 5 {
 		t.Errorf("it is not said that each slot begins where the record was divided:\n%s", verified)
 	}
-	stored.fails("whose records are of no one order", "store", "export", "--to", folder.path("back"))
+	stored.fails("the instance two decides", "store", "export", "--to", folder.path("back"))
+	stored.partner.stop()
+	if said := stored.must("store", "export", "--to", folder.path("back")); !strings.Contains(said, "exported from 4 slots: 38 records") {
+		t.Error(said)
+	}
+	stored.fails("store export --undo", "serve")
+	folder.joinedFrom(before, after, ids, keys)
+	folder.overOther("7", keys)
+}
+
+// overOther imports the folder that was exported from slots into a store with another number of slots, where the limits of keys stay used up.
+func (s *site) overOther(count string, keys []string) {
+	s.t.Helper()
+	other := *s
+	other.env = append(slices.Clone(s.env), "SVC_DATA_DIR="+s.path("other"))
+	other.storeOf(count)
+	other.must("store", "import", "--from", s.path("back"))
+	service := other.start()
+	other.awaitShares()
+	for _, key := range keys {
+		service.decides(s.t, "over other slots", key, tool("bash", `"command":"ls","task_id":"one"`), "DENIED SVC_LOOP_LIMIT_EXCEEDED")
+	}
+	service.stop()
+	other.must("events", "verify")
+}
+
+// joinedFrom serves the folder that was exported from slots, whose record continues that of before, and has the events that the slots had.
+func (s *site) joinedFrom(before, after string, ids, keys []string) {
+	s.t.Helper()
+	withoutLSN := func(events string) (lines []string) {
+		for line := range strings.Lines(eventLSN.ReplaceAllString(events, "")) {
+			if !strings.Contains(line, `"store.`) && !strings.Contains(line, `"policy.default"`) {
+				lines = append(lines, line)
+			}
+		}
+		slices.Sort(lines)
+		return lines
+	}
+	s.goneBack(before, func(r *running) {
+		s.t.Helper()
+		back := *s
+		back.env = append(slices.Clone(s.env), "SVC_DATA_DIR="+s.path("back"))
+		listed := back.must("events", "list", "--json")
+		if now := withoutLSN(listed); !slices.Equal(now, withoutLSN(after)) {
+			s.t.Errorf("the events were\n%s\nand are\n%s", after, listed)
+		}
+		for n, key := range keys {
+			r.decides(s.t, "back in a folder", key, tool("bash", `"command":"ls","task_id":"one"`), "DENIED SVC_LOOP_LIMIT_EXCEEDED")
+			lsns := eventLSN.FindAllStringSubmatch(back.must("events", "list", "--json", "--key-id", ids[n]), -1)
+			if len(lsns) != 7 {
+				s.t.Errorf("%d events of key %d", len(lsns), n)
+			}
+			for _, lsn := range [][]string{lsns[1], lsns[5], lsns[6]} {
+				back.write("bundle", back.must("events", "export", lsn[1], "--key-id", ids[n]))
+				back.must("events", "verify-bundle", back.path("bundle"))
+			}
+		}
+	})
 }
 
 var eventLSN = regexp.MustCompile(`"lsn":(\d+)`)

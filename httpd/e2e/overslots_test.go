@@ -79,7 +79,7 @@ func (s *site) storeOf(slots string) {
 		return []string{"SVC_PEER_LISTEN=" + address, "SVC_PEER_CERT=" + s.path(name+domain+".pem"), "SVC_PEER_KEY=" + s.path(name+domain+".key"), "SVC_PEER_CA=" + s.path("peers.pem")}
 	}
 	s.env = append(s.env, peer("one")...)
-	s.second = append(peer("two"), "SVC_INSTANCE=two", "SVC_DATA_DIR="+s.path("data-two"), "SVC_LISTEN=127.0.0.1:0", "SVC_LISTEN_UNIX=")
+	s.second = append(peer("two"), "SVC_INSTANCE=two", "SVC_DATA_DIR="+s.path("data-two-"+slots), "SVC_LISTEN=127.0.0.1:0", "SVC_LISTEN_UNIX=")
 	for _, name := range []string{"SVC_ADMIN_LISTEN", "SVC_CONSOLE_LISTEN", "SVC_INTERNAL_LISTEN", "SVC_PPROF_LISTEN"} {
 		if slices.ContainsFunc(settings, func(one string) bool { return strings.HasPrefix(one, name+"=") }) {
 			s.second = append(s.second, name+"=off")
@@ -89,13 +89,12 @@ func (s *site) storeOf(slots string) {
 
 // startSecond starts the second instance, once, and reports whether it did.
 func (s *site) startSecond() bool {
-	if s.started {
+	if s.partner != nil {
 		return false
 	}
-	s.started = true
 	other := *s
 	other.second, other.env = nil, append(slices.Clone(s.env), s.second...)
-	other.start()
+	s.partner = other.start()
 	return true
 }
 

@@ -73,7 +73,7 @@ type site struct {
 	files int // that the service may open; 0: as many as the test
 
 	second  []string // settings of a second instance
-	started bool     // it was
+	partner *running // it, once it was started
 	release string   // path of another release's command; "" for this one
 }
 

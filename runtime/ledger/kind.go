@@ -40,6 +40,7 @@ const (
 	OperatorRotated   Kind = 48
 	EventsDropped     Kind = 49
 	StoreDivided      Kind = 59
+	StoreJoined       Kind = 60
 )
 
 // kindNames are the names of events, and what becomes of a webhook where that is what the event is about.
@@ -74,6 +75,7 @@ var kindNames = [...]struct{ event, change string }{
 	OperatorRotated:   {event: "operator.rotated"},
 	EventsDropped:     {event: "events.dropped"},
 	StoreDivided:      {event: "store.divided"},
+	StoreJoined:       {event: "store.joined"},
 }
 
 // Known reports whether k is a kind of record.

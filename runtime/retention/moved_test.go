@@ -105,9 +105,9 @@ func TestMovedDropped(t *testing.T) {
 	again, err := stored.database()
 	must(t, err)
 	defer again.Close()
-	must(t, again.Drain("elsewhere", func(from commit.Log) error {
+	must(t, again.Drain("elsewhere", func(from []commit.Log) error {
 		return pebbleledger.Filling(back.ledger, back.options(), func(to commit.Log) error {
-			_, err := commit.Copy(from, to, rand.Reader, func(uint64) {})
+			_, err := commit.Copy(from[0], to, rand.Reader, func(uint64) {})
 			return err
 		})
 	}))

@@ -100,8 +100,12 @@ func (c *importCommand) run(std cli.Streams, s *cmdsettings.Settings, store *pgl
 
 // tellCopied says how much was copied.
 func tellCopied(std cli.Streams, how string, copied commit.Copied) {
-	fmt.Fprintf(std.Out, "%s: %d records in %d groups of %d bytes, with %d keys, stream %x, head %x\n", how, copied.LSN, copied.Groups, copied.Bytes, copied.Keys, copied.Stream, copied.Hash)
+	tellMade(std, how, copied)
 	fmt.Fprintln(std.Out, "the copy was read back: it ends with the same hash and comes to the same state")
+}
+
+func tellMade(std cli.Streams, how string, made commit.Copied) {
+	fmt.Fprintf(std.Out, "%s: %d records in %d groups of %d bytes, with %d keys, stream %x, head %x\n", how, made.LSN, made.Groups, made.Bytes, made.Keys, made.Stream, made.Hash)
 }
 
 // donePath is the file in a record that was imported that says when. It must not be imported a second time, into another database.
@@ -268,145 +272,6 @@ func (c *importCommand) checkpoint(s *cmdsettings.Settings) (kept attest.Checkpo
 		return kept, cli.Fail("%s: %v", path, err)
 	}
 	return kept, nil
-}
-
-type exportCommand struct {
-	To           string `help:"The data folder to make." xor:"to" placeholder:"DIR" type:"path"`
-	NoCheckpoint bool   `help:"Export although SVC_DATA_DIR has no checkpoint of the record; a database that has lost records is not noticed then."`
-	Undo         bool   `help:"Let instances decide over the database again, where the folder that was made is gone and nothing has run on it." xor:"to"`
-	cli.ProgressFlag
-}
-
-// Help says how the copy is made, and that the database is not used then.
-func (c *exportCommand) Help() string {
-	return `Copies the record from the database of SVC_STORE into a new data folder, byte for byte, and signs its end, for a service
-without SVC_STORE. Stop every instance first, and run it with the SVC_DATA_DIR of the one that decided: the record has to fit its checkpoint. The copy is read back and compared before it counts; the database notes that the
-record continues there, and no instance decides over it any more.`
-}
-
-// Run exports the record.
-func (c *exportCommand) Run(std cli.Streams) error {
-	return alone(func(s *cmdsettings.Settings, store *pgledger.Store, busy func(error, string) error) error {
-		return c.run(std, s, store, busy)
-	})
-}
-
-func (c *exportCommand) run(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store, busy func(error, string) error) error {
-	n, err := store.Count()
-	switch {
-	case err != nil:
-		return cli.Fail("%v", err)
-	case n > 1:
-		return cli.Fail("the store has %d slots, whose records are of no one order; a store of one slot alone is exported", n)
-	case c.Undo:
-		return undo(std, store)
-	case c.To == "":
-		return cli.Usage("give --to, the data folder to make")
-	}
-	to, _ := pathsOf(c.To)
-	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
-		return cli.Fail("%s is there already; name a folder without a record", to)
-	}
-	signer, err := client.ExistingSigner(s)
-	if err != nil {
-		return err
-	}
-	copied, err := c.copy(std, s, store, signer, to)
-	if err != nil {
-		return busy(err, "stop every instance first")
-	}
-	tellCopied(std, "exported", copied)
-	_, err = fmt.Fprintf(std.Out, "no instance decides over the database any more; start the service with SVC_DATA_DIR=%s, the same signing keys and policy, and without SVC_STORE\n", c.To)
-	return err
-}
-
-// undo lets instances decide over the database again, unless the record is in the folder that was made: a command or a service may have
-// added to it there.
-func undo(std cli.Streams, store *pgledger.Store) error {
-	status, err := store.Status()
-	if err != nil {
-		return cli.Fail("%v", err)
-	}
-	if made, _ := pathsOf(status.Moved); status.Moved != "" && !cli.IsMissing(made) {
-		return cli.Fail("the record is in %s, and would be served twice; if nothing has run on it there, move it away first, for good", made)
-	}
-	if err := store.Undrain(); err != nil {
-		return cli.Fail("%v", err)
-	}
-	_, err = fmt.Fprintln(std.Out, "instances may decide over the database again")
-	return err
-}
-
-// fits holds the record in the database against the checkpoint of the instance whose data folder this is.
-func (c *exportCommand) fits(s *cmdsettings.Settings, signer *attest.Signer, from commit.Log) error {
-	if c.NoCheckpoint {
-		return nil
-	}
-	text, err := cli.ReadFile(s.CheckpointPath(), attest.MaxCheckpointBytes)
-	if err != nil {
-		return cli.Fail("%v; set SVC_DATA_DIR to the folder of the instance that decided, or, if the database can't have lost records, give --no-checkpoint", err)
-	}
-	kept, err := signer.CheckpointVerifier().Open(text)
-	if err != nil {
-		return cli.Fail("%s: %v", s.CheckpointPath(), err)
-	}
-	chain, err := commit.VerifyChain(from, kept.LSN)
-	if err != nil {
-		return cli.Fail("the record is not good, and nothing was exported: %v", err)
-	}
-	return client.Fits(chain, kept, false)
-}
-
-// copy makes the record beside its place, and then gives it its name. The database has let go of it by then.
-func (c *exportCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store, signer *attest.Signer, to string) (copied commit.Copied, err error) {
-	beside := to + ".exporting"
-	if err := errors.Join(os.MkdirAll(c.To, 0o700), os.RemoveAll(beside)); err != nil {
-		return copied, err
-	}
-	told := c.Start(std, "copying the record")
-	err = store.Drain(c.To, func(from commit.Log) error {
-		if err := c.fits(s, signer, from); err != nil {
-			return err
-		}
-		err := pebbleledger.Filling(beside, pebbleledger.Options{}, func(log commit.Log) (err error) {
-			copied, err = commit.Copy(from, log, rand.Reader, func(lsn uint64) { told.Reached("up to record %d", lsn) })
-			return err
-		})
-		if err != nil {
-			return errors.Join(err, os.RemoveAll(beside))
-		}
-		signed, err := signer.SignCheckpoint(attest.Checkpoint{Stream: copied.Stream, LSN: copied.LSN, Hash: copied.Hash, At: clock.System()().Truncate(time.Second)})
-		if err != nil {
-			return err
-		}
-		noted, err := store.Signer()
-		if err == nil && noted != "" {
-			err = atomicfile.Create(filepath.Join(beside, filepath.Base(s.SignerPath())), []byte(noted))
-		}
-		if err == nil {
-			err = atomicfile.ReplacePrivate(filepath.Join(c.To, filepath.Base(s.CheckpointPath())), signed)
-		}
-		if err == nil {
-			err = c.keepSent(store, filepath.Base(s.OTLPPath()))
-		}
-		return errors.Join(err, atomicfile.SyncName(beside), atomicfile.SyncName(c.To), reached("the folder is made"))
-	})
-	if err != nil {
-		return copied, err
-	}
-	if err := reached("the database has let go"); err != nil {
-		return copied, err
-	}
-	return copied, errors.Join(os.Rename(beside, to), atomicfile.SyncName(to))
-}
-
-// keepSent writes into the folder how far events were sent to a collector, so that its service continues there.
-func (c *exportCommand) keepSent(store *pgledger.Store, name string) error {
-	sent, err := store.Place(pgledger.SentByOTLP)
-	if err != nil || sent == "" {
-		return err
-	}
-	return atomicfile.ReplacePrivate(filepath.Join(c.To, name), []byte(sent))
 }
 
 // reached is called at each step after which something is on a disk, and what it returns is the step's error. Tests replace it.

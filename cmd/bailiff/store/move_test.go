@@ -184,6 +184,61 @@ func TestImportEndsTwice(t *testing.T) {
 	s.fails("was imported already", importing)
 }
 
+// TestExportOfSlots exports the logs of slots: an instance's checkpoints are held against them, a collector gets what it has not got of any slot,
+// and the folder is imported into a store with another number of slots.
+func TestExportOfSlots(t *testing.T) {
+	s := newSite(t)
+	back := filepath.Join(t.TempDir(), "back")
+	slots := 3
+	s.must(s.run(&initCommand{Slots: &slots}))
+	s.must(s.run(&importCommand{From: s.data}))
+	settings, err := cmdsettings.Load(os.Environ())
+	s.must(err)
+	store, _, err := client.CommandStore(settings, system.Real(clock.System()))
+	s.must(err)
+	defer store.Close()
+	for slot, place := range []uint64{31, 30, 30, 30} {
+		s.must(store.KeepPlace(pgledger.SentBySlot(slot), otlp.PlaceAt(ledger.Head{LSN: place})))
+	}
+	exporting := &exportCommand{To: back}
+	for slot, fails := range map[int]string{1: "another value", 2: "the record was CHANGED"} {
+		path := settings.SlotCheckpointPath(slot)
+		good, err := os.ReadFile(path)
+		s.must(err)
+		bad := slices.Clone(good)
+		if slot == 1 {
+			bad = []byte("another value")
+		} else if bad, err = os.ReadFile(settings.SlotCheckpointPath(3)); err != nil {
+			t.Fatal(err)
+		}
+		s.must(os.WriteFile(path, bad, 0o600))
+		if err := s.run(exporting); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", fails, err)
+		}
+		s.must(os.WriteFile(path, good, 0o600))
+	}
+	s.interrupted("the folder is made", exporting)
+	s.must(s.run(exporting))
+	if said := s.said.String(); !strings.Contains(said, "exported from 3 slots: 31 records") || !strings.Contains(said, "with 30 keys") {
+		t.Error(said)
+	}
+	head := func(dir string) ledger.Head {
+		chain, err := pebbleledger.VerifyChain(filepath.Join(dir, "ledger"), pebbleledger.Options{}, 0)
+		s.must(err)
+		return chain.Head
+	}
+	if sent, err := os.ReadFile(filepath.Join(back, "otlp")); string(sent) != otlp.PlaceAt(head(back)) || err != nil {
+		t.Errorf("sent up to %q of %+v: %v", sent, head(back), err)
+	}
+	t.Setenv("SVC_STORE", pgtest.Start(t).URL())
+	slots = 5
+	s.must(s.run(&initCommand{Slots: &slots}))
+	s.must(s.run(&importCommand{From: back}))
+	if said := s.said.String(); !strings.Contains(said, "imported: 31 records in ") || !strings.Contains(said, "the keys are in 5 slots") {
+		t.Error(said)
+	}
+}
+
 // TestMoveRefused: each reason not to move a record has its words, and nothing is moved.
 func TestMoveRefused(t *testing.T) {
 	s := newSite(t)

@@ -32,7 +32,7 @@ type Commands struct {
 type initCommand struct {
 	Role string `help:"Give this role of the database what a service needs, and no more: it adds to the record and can't change it." placeholder:"ROLE"`
 
-	Slots *int `help:"Divide the API keys of a new store into so many slots, up to 1024, so that several instances decide at the same time. 16 are good for eight instances. It can't be changed." placeholder:"N"`
+	Slots *int `help:"Divide the API keys of a new store into so many slots, up to 1024, so that several instances decide at the same time. 16 are good for eight instances. Another number takes an export and an import." placeholder:"N"`
 
 	Retention *bool `negatable:"" help:"Let the role drop old records, too, as SVC_EVENT_RETENTION does; --no-retention takes that back."`
 }

@@ -24,39 +24,34 @@ type Copied struct {
 // never acknowledged, and is not copied, but where the log is a Confirmer, which keeps a group whole or not at all. told is called with the
 // LSN that was reached.
 func Copy(from, to Log, random io.Reader, told func(lsn uint64)) (copied Copied, err error) {
-	filling, copied, err := copyGroups(from, to, random, told)
-	if err == nil {
-		err = finish(to, filling.past)
+	fresh, err := DrawnState(random)
+	if err != nil {
+		return copied, err
 	}
-	return copied, err
+	filling, err := CopyGroups(from, to, ledger.MaxLSN, fresh, told)
+	if err != nil {
+		return copied, err
+	}
+	return filling.Filled(), filling.Verify()
 }
 
-// finish reads a copy, which has to come to a past, and gives it a snapshot where it keeps one.
-func finish(to Log, p *past) error {
-	if err := comesTo(to, p); err != nil {
-		return err
-	}
-	if store, ok := to.(Snapshots); ok {
-		return store.SaveSnapshot(p.snapshot())
-	}
-	return nil
-}
-
-// copyGroups fills an empty log with the groups of another one, and its base.
-func copyGroups(from, to Log, random io.Reader, told func(lsn uint64)) (filling *Restoring, copied Copied, err error) {
+// CopyGroups is Copy of the groups that begin with a record up to one. Where the log has no base, fresh is the state that it begins with. The copy
+// is not read.
+func CopyGroups(from, to Log, upto uint64, fresh *state.State, told func(lsn uint64)) (*Restoring, error) {
 	last, err := from.Head()
 	if err != nil {
-		return nil, copied, err
+		return nil, err
 	}
-	if filling, err = fill(from, to, random); err != nil {
-		return nil, copied, err
+	filling, err := fill(from, to, fresh)
+	if err != nil {
+		return nil, err
 	}
 	_, whole := from.(Confirmer)
 	begins := filling.Head().LSN
 	var problem error
 	err = from.Read(begins+1, func(first uint64, group []byte) bool {
-		if first <= begins {
-			return true
+		if first <= begins || first > upto {
+			return first <= upto
 		}
 		problem = filling.Add(group)
 		if first == last && errors.Is(problem, errTorn) && !whole {
@@ -64,26 +59,26 @@ func copyGroups(from, to Log, random io.Reader, told func(lsn uint64)) (filling 
 			return false
 		}
 		if problem == nil {
-			copied.Head, copied.Groups, copied.Bytes = filling.Head(), copied.Groups+1, copied.Bytes+int64(len(group))
-			told(copied.LSN)
+			told(filling.Head().LSN)
 		}
 		return problem == nil
 	})
-	filling.past.state.Keys(func(ledger.Key) { copied.Keys++ })
-	return filling, copied, errors.Join(problem, err)
+	return filling, errors.Join(problem, err)
+}
+
+// DrawnState returns the state of an empty log. Random gives its secret.
+func DrawnState(random io.Reader) (*state.State, error) {
+	var drawn Ledger
+	err := drawn.draw(random)
+	return state.New(drawn.secret), err
 }
 
 // fill begins to fill a log with another one: where retention has dropped groups, with their base.
-func fill(from, to Log, random io.Reader) (*Restoring, error) {
-	filling, err := Restore(to)
+func fill(from, to Log, fresh *state.State) (*Restoring, error) {
+	filling, err := RestoreAs(to, fresh)
 	if err != nil {
 		return nil, err
 	}
-	var drawn Ledger
-	if err := drawn.draw(random); err != nil {
-		return nil, err
-	}
-	filling.past.state = state.New(drawn.secret)
 	b, err := baseOf(from)
 	if b == nil || err != nil {
 		return filling, err

@@ -35,11 +35,15 @@ type Division struct {
 // each other slot begins after the last group that was copied: its base is what the log has come to there, of the keys of this slot alone. It
 // is a stream of its own.
 func Divide(from Log, d *Division) (copied Copied, err error) {
-	filling, copied, err := copyGroups(from, d.To[0], d.Random, d.Told)
+	fresh, err := DrawnState(d.Random)
 	if err != nil {
 		return copied, err
 	}
-	if copied.LSN == 0 {
+	filling, err := CopyGroups(from, d.To[0], ledger.MaxLSN, fresh, d.Told)
+	if err != nil {
+		return copied, err
+	}
+	if copied = filling.Filled(); copied.LSN == 0 {
 		return copied, errors.New("ledger: the record is empty; there is nothing to divide")
 	}
 	filling.past.state.Keys(func(key ledger.Key) { d.Enter(&key, d.Of(key.Hash)) })
@@ -54,16 +58,18 @@ func Divide(from Log, d *Division) (copied Copied, err error) {
 			return copied, fmt.Errorf("slot %d: %w", slot, err)
 		}
 	}
-	g := newGroup(copied.LSN+1, nil)
-	if err := filling.past.state.Divide(len(d.To)-1, d.At, &filling.record); err != nil {
+	var r state.Record
+	if err := filling.past.state.Divide(len(d.To)-1, d.At, &r); err != nil {
 		return copied, err
 	}
-	g.add(&filling.record)
-	if err := filling.Add(g.seal(nil, copied.Stream, copied.Hash)); err != nil {
+	if _, err := filling.Put(&r); err != nil {
+		return copied, err
+	}
+	if err := filling.Flush(); err != nil {
 		return copied, err
 	}
 	d.Ended(0, filling.Head())
-	return copied, finish(d.To[0], filling.past)
+	return copied, filling.Verify()
 }
 
 // begin has the log of a slot begin with what the log that is divided has come to.
@@ -118,6 +124,20 @@ func BeginAs(to Dropper, other Log) error {
 		return err
 	}
 	return to.Drop(p.head.LSN, g.seal(), nothing)
+}
+
+// EndOf returns where a log ends; the zero Head where it is empty.
+func EndOf(log Log) (end ledger.Head, err error) {
+	last, err := log.Head()
+	if err != nil || last == 0 {
+		return end, err
+	}
+	var problem error
+	err = log.Read(last, func(_ uint64, b []byte) bool {
+		end, problem = headOf(b)
+		return false
+	})
+	return end, errors.Join(problem, err)
 }
 
 // VerifyDivided returns an error where the log of a slot, which begins after a place, does not continue the one of the first slot.

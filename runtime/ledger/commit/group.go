@@ -26,7 +26,7 @@ import (
 //	   end-4   CRC-32C of all bytes before
 //
 // A group of the version "blg3" is as one of version 2, and begins a new stream: it has the one record of a restoration, from a backup
-// of the log up to the group before. The groups after it are of its stream.
+// of the log up to the group before, or that of a store.joined. The groups after it are of its stream.
 //
 // Integers are big-endian. The chain of hashes makes a removed, exchanged or altered group visible wherever it is.
 // Records of one group repeat each other's names and hashes, so that packed they take a third of the bytes, all of which

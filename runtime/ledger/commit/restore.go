@@ -48,6 +48,9 @@ type Restoring struct {
 	log    Log
 	past   *past
 	record state.Record
+	group  *group // of records that are not in the log yet; nil where there are none
+	groups int
+	bytes  int64
 }
 
 // Restore begins to fill a log, which has to be empty.
@@ -56,6 +59,15 @@ func Restore(log Log) (*Restoring, error) {
 		return nil, errors.Join(err, fmt.Errorf("%w: the log that is to be filled has records", ledger.ErrInvalid))
 	}
 	return &Restoring{log: log, past: &past{state: state.New(state.Secret{})}}, nil
+}
+
+// RestoreAs is Restore for a log that begins with a state, of no records.
+func RestoreAs(log Log, fresh *state.State) (*Restoring, error) {
+	r, err := Restore(log)
+	if err == nil {
+		r.past.state = fresh
+	}
+	return r, err
 }
 
 // Continue begins to add to a log that no ledger has open.
@@ -89,10 +101,56 @@ func (r *Restoring) Latest() (latest int64) {
 
 // Freeze adds the freeze that comes with a restoration, for the logs that follow this one.
 func (r *Restoring) Freeze(v *ledger.Restoration) error {
-	r.record = state.Record{Kind: ledger.ServiceFrozen, Now: v.At, Halt: &ledger.Halt{Stop: true, At: v.At, Reason: v.Reason()}}
-	g := newGroup(r.past.head.LSN+1, nil)
-	g.add(&r.record)
+	_, err := r.Put(&state.Record{Kind: ledger.ServiceFrozen, Now: v.At, Halt: &ledger.Halt{Stop: true, At: v.At, Reason: v.Reason()}})
+	return errors.Join(err, r.Flush())
+}
+
+// Put adds a record, and returns its LSN. It is in the log after Flush, and earlier where many are put.
+func (r *Restoring) Put(record *state.Record) (lsn uint64, err error) {
+	if r.group == nil {
+		r.group = newGroup(r.past.head.LSN+1, nil)
+	}
+	lsn = r.group.first + uint64(r.group.count)
+	r.group.add(record)
+	if len(r.group.records) >= groupBytes {
+		err = r.Flush()
+	}
+	return lsn, err
+}
+
+// Flush has the records that were put in the log.
+func (r *Restoring) Flush() error {
+	if r.group == nil {
+		return nil
+	}
+	g := r.group
+	r.group = nil
 	return r.Add(g.seal(nil, r.past.head.Stream, r.past.head.Hash))
+}
+
+// PutFirst adds a record that begins a stream, and returns its LSN. It is in the log then.
+func (r *Restoring) PutFirst(record *state.Record, stream [16]byte) (lsn uint64, err error) {
+	if err := r.Flush(); err != nil {
+		return 0, err
+	}
+	g := newGroup(r.past.head.LSN+1, nil)
+	g.add(record)
+	g.begins = true
+	return g.first, r.Add(g.seal(nil, stream, r.past.head.Hash))
+}
+
+// State returns what the log comes to, without records that were put and not flushed. It is the log's.
+func (r *Restoring) State() *state.State { return r.past.state }
+
+// Verify reads the log again, which has to come to the same, and gives it a snapshot where it keeps one.
+func (r *Restoring) Verify() error {
+	if err := comesTo(r.log, r.past); err != nil {
+		return err
+	}
+	if store, ok := r.log.(Snapshots); ok {
+		return store.SaveSnapshot(r.past.snapshot())
+	}
+	return nil
 }
 
 // Begin has the log begin as one does whose first groups were dropped: with what is in their place, and the base. The error wraps
@@ -135,7 +193,15 @@ func (r *Restoring) Add(group []byte) error {
 	if err := r.past.replay(&r.record, first, group, func() {}); err != nil {
 		return fmt.Errorf("%w: %w", ledger.ErrCorrupt, err)
 	}
+	r.groups, r.bytes = r.groups+1, r.bytes+int64(len(group))
 	return r.log.Append(first, group)
+}
+
+// Filled returns how far the log is filled.
+func (r *Restoring) Filled() Copied {
+	keys := 0
+	r.past.state.Keys(func(ledger.Key) { keys++ })
+	return Copied{r.past.head, r.groups, keys, r.bytes}
 }
 
 // Head returns the end of the log as far as it is filled.
@@ -151,9 +217,6 @@ func (r *Restoring) Finish(v ledger.Restoration, random io.Reader) (ledger.Head,
 	if _, err := io.ReadFull(random, stream[:]); err != nil {
 		return ledger.Head{}, fmt.Errorf("ledger: reading randomness for the stream id: %w", err)
 	}
-	g := newGroup(r.past.head.LSN+1, nil)
-	g.add(&r.record)
-	g.begins = true
-	err := r.Add(g.seal(nil, stream, r.past.head.Hash))
+	_, err := r.PutFirst(&r.record, stream)
 	return r.past.head, err
 }

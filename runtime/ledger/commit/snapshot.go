@@ -58,8 +58,9 @@ func (p *past) replay(r *state.Record, first uint64, b []byte, visit func()) err
 	}
 	times := noTime
 	err = s.each(r, func(lsn uint64) error {
-		if s.begins != (r.Kind == ledger.ServiceRestored) || s.begins && (s.count != 1 || r.Restored.Before != before) {
-			return fmt.Errorf("record %d: a new stream begins with a restoration of the one before, and with nothing else", lsn)
+		restored := r.Kind == ledger.ServiceRestored
+		if s.begins != (restored || r.Kind == ledger.StoreJoined) || s.begins && s.count != 1 || restored && r.Restored.Before != before {
+			return fmt.Errorf("record %d: a new stream begins with a restoration of the one before, or with the records of slots, and with nothing else", lsn)
 		}
 		times = times.with(r.Now)
 		if err := p.state.Apply(lsn, r); err != nil {

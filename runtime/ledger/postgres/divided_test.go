@@ -300,6 +300,24 @@ func TestDividedSince(t *testing.T) {
 	l.end(t)
 }
 
+// TestMovedSince: an instance that has not heard that a record was exported ends when it opens a slot, and none starts.
+func TestMovedSince(t *testing.T) {
+	url := severalSlots(t, pgtest.Shared(t).URL(), 3)
+	l := share(t, url, "a", func(string) *sharer { return nil })
+	wait(t, l.Whole)
+	_, err := same(t, url).copying.exec("UPDATE bailiff.store SET moved = '/elsewhere'")
+	must(t, err)
+	_, err = same(t, url).copying.exec("UPDATE bailiff.slots SET term = term + 1, owner = NULL, owner_name = NULL WHERE slot = 1")
+	must(t, err)
+	if err := <-l.replaced; !errors.Is(err, errMoved) {
+		t.Errorf("it ends with %v", err)
+	}
+	l.end(t)
+	if _, err := newStore(t, url, "b", true).Share(slots.Options{}); !errors.Is(err, errMoved) {
+		t.Errorf("another one starts: %v", err)
+	}
+}
+
 // TestDividedByRole: the role of a service divides a record, once, and can't say that it was divided elsewhere.
 func TestDividedByRole(t *testing.T) {
 	server := pgtest.Shared(t)

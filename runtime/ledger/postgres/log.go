@@ -457,14 +457,14 @@ func (l *log) rest() <-chan struct{} {
 
 // Read implements commit.Log.
 func (l *log) Read(from uint64, yield func(first uint64, group []byte) bool) error {
-	return readAll(l.page, from, yield)
+	return readAll(pageGroups, l.page, from, yield)
 }
 
 // page reads a page of the log.
 func (l *log) page(from uint64) ([]group, error) { return l.db.read(l.slot, from, pageGroups) }
 
-// readAll reads a log page by page.
-func readAll(read func(from uint64) ([]group, error), from uint64, yield func(first uint64, group []byte) bool) error {
+// readAll reads a log by pages of so many groups.
+func readAll(groups int, read func(from uint64) ([]group, error), from uint64, yield func(first uint64, group []byte) bool) error {
 	for {
 		page, err := read(from)
 		if err != nil {
@@ -476,7 +476,7 @@ func readAll(read func(from uint64) ([]group, error), from uint64, yield func(fi
 			}
 			from = g.last + 1
 		}
-		if len(page) < pageGroups {
+		if len(page) < groups {
 			return nil
 		}
 	}

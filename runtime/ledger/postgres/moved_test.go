@@ -16,11 +16,9 @@ import (
 	"bailiff/fuzz/kit/seed"
 	"bailiff/fuzz/ledgertest"
 	"bailiff/fuzz/ledgertest/suite"
-	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	pebbleledger "bailiff/runtime/ledger/pebble"
-	"bailiff/runtime/system"
 )
 
 // small has snapshots and stretches of the index after a few records.
@@ -181,9 +179,9 @@ func fillFrom(store *Store, dir string) error {
 
 // drainTo makes a folder of a database's record.
 func drainTo(store *Store, dir string) error {
-	return store.Drain(dir, func(from commit.Log) error {
+	return store.Drain(dir, func(from []commit.Log) error {
 		return pebbleledger.Filling(dir, pebbleledger.Options{}, func(to commit.Log) error {
-			_, err := commit.Copy(from, to, rand.Reader, func(uint64) {})
+			_, err := commit.Copy(from[0], to, rand.Reader, func(uint64) {})
 			return err
 		})
 	})
@@ -208,55 +206,46 @@ func inDatabase(t *testing.T) (store *Store, url string) {
 	return store, url
 }
 
-// TestDrainDeposed: a record to which another instance may have added while it was exported does not continue elsewhere.
-func TestDrainDeposed(t *testing.T) {
+// TestDrainMeanwhile: a record does not continue elsewhere where an instance starts while it is exported, and that one decides then.
+func TestDrainMeanwhile(t *testing.T) {
 	store, url := inDatabase(t)
-	other := same(t, url)
-	if err := store.Drain("/elsewhere", func(commit.Log) error {
-		me := instance{id: "2", name: "b"}
-		heard, err := other.beat(0, me)
-		if err != nil {
-			return err
-		}
-		term, err := other.claim(0, me, 0, nil, heard.term)
-		if err == nil && term == 0 {
-			err = errors.New("the log was not taken")
-		}
-		return err
-	}); !errors.Is(err, errTaken) {
-		t.Errorf("exported though another instance has had the log: %v", err)
+	other := newStore(t, url, "b", true)
+	opened := make(chan error, 1)
+	err := store.Drain("/elsewhere", func([]commit.Log) error {
+		go func() {
+			log, err := other.open()
+			if err == nil {
+				err = log.Close()
+			}
+			opened <- err
+		}()
+		asked := same(t, url).asking
+		wait(t, func() bool {
+			n, err := asked.number("SELECT count(*) FROM bailiff.instances WHERE name = 'b'")
+			return err == nil && n > 0
+		})
+		return nil
+	})
+	if !errors.Is(err, ErrStopped) {
+		t.Errorf("exported though an instance has started meanwhile: %v", err)
 	}
+	must(t, <-opened)
 	if made, err := store.db.made(); err != nil || made.moved != "" {
 		t.Errorf("the record continues in %q: %v", made.moved, err)
 	}
 }
 
-// TestDrainWaiting: an instance that began to wait before the record was exported does not decide over it.
-func TestDrainWaiting(t *testing.T) {
-	store, url := inDatabase(t)
-	waits, ended := make(chan string, 1), make(chan error, 1)
-	other, err := NewStore(Options{
-		URL: url, Name: "b", Lease: 3 * time.Second, Trust: true, Environment: "test", Calls: system.Real(clock.System()),
-		Waits: func(owner string) { waits <- owner },
-	})
-	must(t, err)
-	t.Cleanup(other.Close)
-	must(t, store.Drain("/elsewhere", func(commit.Log) error {
-		go func() {
-			log, err := other.open()
-			if err == nil {
-				err = errors.Join(errors.New("it decides"), log.Close())
-			}
-			ended <- err
-		}()
-		<-waits
-		return nil
-	}))
-	if err := <-ended; !errors.Is(err, errMoved) {
-		t.Errorf("an instance that waited: %v", err)
-	}
-	if made, err := store.db.asking.number("SELECT count(*) FROM bailiff.slots WHERE owner IS NOT NULL"); made != 0 || err != nil {
-		t.Errorf("%d slots have an owner, %v", made, err)
+// TestDrainUnanswered: where the database keeps that a record continues elsewhere and does not say so, it is found.
+func TestDrainUnanswered(t *testing.T) {
+	store, _ := inDatabase(t)
+	for _, fails := range []error{nil, errLost} {
+		err := store.pour(func(f *Filling) error {
+			_, err := f.tx.Exec(f.ctx, `DO $$ BEGIN RAISE WARNING 'canceling wait for synchronous replication'; END $$`)
+			return err
+		}, func(group) (bool, error) { return fails == nil, fails })
+		if errors.Is(err, ErrUnsettled) != (fails != nil) || (err == nil) != (fails == nil) {
+			t.Errorf("asked with %v: %v", fails, err)
+		}
 	}
 }
 
@@ -292,13 +281,13 @@ func TestFillUnanswered(t *testing.T) {
 		t.Errorf("%d groups are there: %v", n, err)
 	}
 
-	end, lost := group{first: 1, last: 1}, errors.New("lost")
-	moves, none := func() error { return nil }, func() (group, error) { return group{}, nil }
-	if err := settle(moves, none, end, lost); !errors.Is(err, lost) || errors.Is(err, ErrUnsettled) {
+	lost := errors.New("lost")
+	moves, none := func() error { return nil }, func() (bool, error) { return false, nil }
+	if err := settle(moves, none, lost); !errors.Is(err, lost) || errors.Is(err, ErrUnsettled) {
 		t.Errorf("the database has nothing of it: %v", err)
 	}
 	for _, silent := range []error{
-		settle(func() error { return errLost }, none, end, lost), settle(moves, func() (group, error) { return group{}, errLost }, end, lost),
+		settle(func() error { return errLost }, none, lost), settle(moves, func() (bool, error) { return false, errLost }, lost),
 	} {
 		if !errors.Is(silent, lost) || !errors.Is(silent, ErrUnsettled) {
 			t.Errorf("the database can't be asked: %v", silent)

@@ -36,15 +36,19 @@ func (s *Store) Look(slot int, use func(commit.Log) error) error {
 	}
 	now := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	return s.find.alone(context.Background(), movePatience, now, func(ctx context.Context, t pgx.Tx) error {
-		l := &log{life: s.life, db: s.db, slot: slot}
-		return use(looking{log: l, query: func(statement func(context.Context, *pgx.Conn) error) error { return statement(ctx, t.Conn()) }})
+		return use(s.looks(slot, pageGroups, func(statement func(context.Context, *pgx.Conn) error) error { return statement(ctx, t.Conn()) }))
 	})
 }
 
-// A looking is a log that is looked at over one connection.
+// A looking is a log that is looked at over one connection, so many groups at a time.
 type looking struct {
 	*log
-	query func(func(context.Context, *pgx.Conn) error) error
+	groups int
+	query  func(func(context.Context, *pgx.Conn) error) error
+}
+
+func (s *Store) looks(slot, groups int, query func(func(context.Context, *pgx.Conn) error) error) looking {
+	return looking{&log{life: s.life, db: s.db, slot: slot}, groups, query}
 }
 
 var (
@@ -84,13 +88,13 @@ func (l looking) Head() (first uint64, err error) {
 
 // Read implements commit.Log. What the table says of a group has to be what the group says: the next append rests on it.
 func (l looking) Read(from uint64, yield func(first uint64, group []byte) bool) error {
-	return readAll(l.truth, from, yield)
+	return readAll(l.groups, l.truth, from, yield)
 }
 
 // truth reads a page of the log, and notices a group that is another than the columns beside it say.
 func (l looking) truth(from uint64) (page []group, err error) {
 	err = l.query(func(ctx context.Context, c *pgx.Conn) error {
-		page, err = readGroups(ctx, c, l.slot, from, pageGroups)
+		page, err = readGroups(ctx, c, l.slot, from, l.groups)
 		return err
 	})
 	for _, g := range page {
@@ -101,30 +105,24 @@ func (l looking) truth(from uint64) (page []group, err error) {
 	return page, err
 }
 
-// Drain takes the log, so that no instance decides meanwhile, and calls use with it. It waits for an owner as Ledger does. Where use
-// succeeds and the log was this process's all the time, it notes where the record continues, and no instance decides over the database any
-// more.
-func (s *Store) Drain(to string, use func(commit.Log) error) error {
-	log, err := s.open()
-	if err != nil {
+// Drain calls use with the logs of all slots, and notes where the record continues where that succeeds: no instance decides over the database any
+// more. No instance may work on the store: the error wraps ErrStopped where one does, or has started meanwhile. Where the database does not say
+// whether it has noted that, it is asked; the error wraps ErrUnsettled where it does not say that either.
+func (s *Store) Drain(to string, use func(logs []commit.Log) error) error {
+	return s.pour(func(f *Filling) error {
+		var logs []commit.Log
+		for _, p := range f.logs {
+			logs = append(logs, s.looks(p.slot, max(1, pageGroups/len(f.logs)), p.query))
+		}
+		if err := use(logs); err != nil {
+			return err
+		}
+		_, err := f.tx.Exec(f.ctx, `UPDATE bailiff.store SET moved = $1`, to)
 		return err
-	}
-	err = use(looking{log: log.log, query: log.db.query})
-	if err == nil {
-		err = noteMoved(log, to)
-	}
-	return errors.Join(err, log.Close())
-}
-
-const sqlMoved = fence + `UPDATE bailiff.store SET moved = $3 FROM fence`
-
-// noteMoved notes where the record continues, unless another process has had the log since this one took it: that may have added to it.
-func noteMoved(log *kept, to string) error {
-	rows, err := log.db.copying.exec(sqlMoved, log.slot, log.term, to)
-	if err == nil && rows != 1 {
-		err = errTaken
-	}
-	return err
+	}, func(group) (bool, error) {
+		made, err := s.db.made()
+		return made.moved == to, err
+	})
 }
 
 // Undrain takes back what Drain has noted.
@@ -152,7 +150,7 @@ func (s *Store) Fill(signer string, fill func(*Filling) error) error {
 		}
 		f.signer = signer
 		return fill(f)
-	})
+	}, s.ends)
 }
 
 // Continue has more add to the logs of all slots, as Fill fills empty ones. It is given the database's time, from which this machine's may not
@@ -168,11 +166,17 @@ func (s *Store) Continue(more func(now time.Time, to *Filling) error) error {
 			return err
 		}
 		return more(now, f)
-	})
+	}, s.ends)
 }
 
-// pour has the logs of all slots written in one transaction.
-func (s *Store) pour(write func(*Filling) error) error {
+// ends reports whether the first slot's log ends with a group.
+func (s *Store) ends(end group) (bool, error) {
+	there, err := s.db.last(0)
+	return there.is(end), err
+}
+
+// pour has the logs of all slots written in one transaction, and kept says whether that was kept, of which the first log's end is given.
+func (s *Store) pour(write func(*Filling) error, kept func(end group) (bool, error)) error {
 	slots, err := s.Count()
 	if err == nil {
 		err = errors.Join(s.check(slots), s.may())
@@ -183,7 +187,10 @@ func (s *Store) pour(write func(*Filling) error) error {
 	if _, err := s.readable(); err != nil {
 		return err
 	}
-	var end group // of the first log
+	if err := s.still(); err != nil {
+		return err
+	}
+	var written *group // the end of the first log
 	err = s.find.alone(context.Background(), movePatience, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx) error {
 		f := &Filling{ctx: ctx, tx: tx, start: s.find.calls.Go}
 		err := s.lock(f)
@@ -196,28 +203,27 @@ func (s *Store) pour(write func(*Filling) error) error {
 		if err := s.heard(f); err != nil { // one may have started meanwhile
 			return err
 		}
-		end = f.logs[0].last
+		written = &f.logs[0].last
 		return f.finish()
 	})
-	if err != nil && end.last != 0 {
+	if err != nil && written != nil {
 		err = settle(func() error {
 			_, err := s.db.copying.exec(sqlFree) // from now on the end of the logs is final
 			return err
-		}, func() (group, error) { return s.db.last(0) }, end, err)
+		}, func() (bool, error) { return kept(*written) }, err)
 	}
 	return err
 }
 
-// settle finds out whether a transaction has kept a log, whose end is given, when the database has answered its end with an error. moves waits
-// for the transaction.
-func settle(moves func() error, last func() (group, error), end group, cause error) error {
+// settle finds out whether a transaction was kept, when the database has answered its end with an error. moves waits for the transaction.
+func settle(moves func() error, kept func() (bool, error), cause error) error {
 	if err := moves(); err != nil {
 		return fmt.Errorf("%w: %w: %w", ErrUnsettled, cause, err)
 	}
-	switch there, err := last(); {
+	switch there, err := kept(); {
 	case err != nil:
 		return fmt.Errorf("%w: %w: %w", ErrUnsettled, cause, err)
-	case there.is(end):
+	case there:
 		return nil
 	}
 	return cause
@@ -230,6 +236,9 @@ const (
 
 	// sqlHeard names an instance that was heard within a lease, whether it has a slot or not.
 	sqlHeard = `SELECT name FROM bailiff.instances WHERE seen > clock_timestamp() - $1::bigint * interval '1 microsecond' LIMIT 1`
+
+	// sqlSeen says when they were.
+	sqlSeen = `SELECT name, (extract(epoch FROM seen) * 1000000)::bigint FROM bailiff.instances WHERE seen > clock_timestamp() - $1::bigint * interval '1 microsecond'`
 
 	// sqlFree moves every term: an owner that was not heard for long appends nothing any more.
 	sqlFree = `UPDATE bailiff.slots SET term = term + 1, owner = NULL, owner_name = NULL`
@@ -258,6 +267,41 @@ func (s *Store) lock(f *Filling) error {
 	return err
 }
 
+// still waits until no instance was heard within a lease. It returns ErrStopped where one is heard again: one that has ended is not.
+func (s *Store) still() error {
+	for first := map[string]int64{}; ; {
+		now := map[string]int64{}
+		err := s.db.asking.do(func(ctx context.Context, c *pgx.Conn) error {
+			rows, err := c.Query(ctx, sqlSeen, s.options.Lease.Microseconds())
+			if err != nil {
+				return err
+			}
+			var name string
+			var seen int64
+			_, err = pgx.ForEachRow(rows, []any{&name, &seen}, func() error { now[name] = seen; return nil })
+			return err
+		})
+		if err != nil || len(now) == 0 {
+			return err
+		}
+		for name, seen := range now {
+			before, known := first[name]
+			if first[name] = seen; known && before != seen {
+				return s.works(name)
+			}
+		}
+		<-s.find.calls.timers.Alarm(s.options.Lease / beatsPerLease).C
+	}
+}
+
+// works is the error that an instance works on the store.
+func (s *Store) works(name string) error {
+	if s.options.Waits != nil {
+		s.options.Waits(name)
+	}
+	return ErrStopped
+}
+
 // heard returns ErrStopped where an instance works on the store, and says by Options.Waits which.
 func (s *Store) heard(f *Filling) error {
 	var name string
@@ -266,9 +310,7 @@ func (s *Store) heard(f *Filling) error {
 	case errors.Is(err, pgx.ErrNoRows):
 		return nil
 	case err == nil:
-		if err = ErrStopped; s.options.Waits != nil {
-			s.options.Waits(name)
-		}
+		return s.works(name)
 	}
 	return err
 }
@@ -454,7 +496,7 @@ func (p *pouring) Read(from uint64, yield func(first uint64, group []byte) bool)
 	if err := p.end(); err != nil {
 		return err
 	}
-	return readAll(func(from uint64) ([]group, error) { return readGroups(p.ctx, p.tx, p.slot, from, pageGroups) }, from, yield)
+	return readAll(pageGroups, func(from uint64) ([]group, error) { return readGroups(p.ctx, p.tx, p.slot, from, pageGroups) }, from, yield)
 }
 
 // Truncate implements commit.Log.

@@ -80,7 +80,7 @@ func TestFill(t *testing.T) {
 // TestDrainOnce lets a record continue in one place only.
 func TestDrainOnce(t *testing.T) {
 	store, _ := inDatabase(t)
-	nothing := func(commit.Log) error { return nil }
+	nothing := func([]commit.Log) error { return nil }
 	must(t, store.Drain("/elsewhere", nothing))
 	if err := store.Drain("/other", nothing); !errors.Is(err, errMoved) || !strings.Contains(err.Error(), "/elsewhere") {
 		t.Errorf("a record that continues elsewhere: %v", err)

@@ -117,6 +117,7 @@ func (s *Store) readable() (made, error) {
 	made, err := s.db.made()
 	switch {
 	case err != nil:
+		err = fmt.Errorf("ledger: asking the database: %w", err)
 	case made.moved != "":
 		err = fmt.Errorf("%w %s, and continues there; import it into another database, or, if no service has run on it there, run: bailiff store export --undo", errMoved, made.moved)
 	case made.writes > state.Latest():
@@ -206,9 +207,8 @@ func (s *Store) Name() string { return s.options.Name }
 // share of them: where it owns more, Leaves of a slot says so. It asks how many instances there are until Options.Stop is closed, which
 // also ends waiting.
 func (s *Store) slots() (several []*Slot, made made, err error) {
-	made, err = s.db.made()
-	if err != nil {
-		return nil, made, fmt.Errorf("ledger: asking the database: %w", err)
+	if made, err = s.readable(); err != nil {
+		return nil, made, err
 	}
 	number := made.slots
 	if number > 1 {

@@ -244,7 +244,7 @@ func (s *Store) EnterActivation(id [32]byte, slot int) error {
 
 // Read implements slots.Store.
 func (s *Store) Read(from uint64, yield func(first uint64, group []byte) bool) error {
-	return readAll(func(from uint64) ([]group, error) { return s.db.read(0, from, pageGroups) }, from, yield)
+	return readAll(pageGroups, func(from uint64) ([]group, error) { return s.db.read(0, from, pageGroups) }, from, yield)
 }
 
 // Second implements slots.Store.

@@ -100,7 +100,7 @@ func (s *Slot) openUntil(stop <-chan struct{}) (*kept, error) {
 	if err := store.may(); err != nil {
 		return nil, err
 	}
-	if _, err := store.readable(); err != nil {
+	if _, err := s.readable(); err != nil {
 		return nil, err
 	}
 	var id [16]byte
@@ -113,7 +113,7 @@ func (s *Slot) openUntil(stop <-chan struct{}) (*kept, error) {
 		asked.close()
 		return nil, err
 	}
-	made, err := store.readable() // it may have been exported while this instance waited, or its level raised
+	made, err := s.readable() // it may have been exported while this instance waited, or its level raised
 	if err == nil && made.divided != store.divided {
 		err = fmt.Errorf("%w: a record was divided over the slots since this instance started; start it again", ledger.ErrLocked)
 	}
@@ -124,6 +124,15 @@ func (s *Slot) openUntil(stop <-chan struct{}) (*kept, error) {
 	s.current.Store(l)
 	s.standing.Store(int32(Deciding))
 	return &kept{log: l, db: db, writes: made.writes}, nil
+}
+
+// readable is Store.readable. Of several slots, an instance whose record was exported ends: the error wraps ledger.ErrLocked.
+func (s *Slot) readable() (made, error) {
+	made, err := s.store.readable()
+	if s.shared != nil && errors.Is(err, errMoved) {
+		err = fmt.Errorf("%w: %w", ledger.ErrLocked, err)
+	}
+	return made, err
 }
 
 // connections are those of a log that is to be opened, which go with it, or those of all slots, and how the log speaks over them.

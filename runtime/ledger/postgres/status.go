@@ -65,7 +65,7 @@ func (s *Store) Init(o Setup) (fresh bool, err error) {
 	case before.level != 0 && before.environment != s.options.Environment:
 		return false, s.check(1)
 	case before.level != 0 && o.Slots != 0 && o.Slots != before.slots:
-		return false, fmt.Errorf("ledger: the store has %d slots, and their number can't be changed; make another store with %d, in another database", before.slots, o.Slots)
+		return false, fmt.Errorf("ledger: the store has %d slots, and their number can't be changed; make another store with %d, in another database, and move the record there with bailiff store export and bailiff store import", before.slots, o.Slots)
 	}
 	err = s.db.transact(func(ctx context.Context, t pgx.Tx) error {
 		if _, err := t.Exec(ctx, tables); err != nil {

@@ -140,6 +140,10 @@ func TestCopies(t *testing.T) {
 			t.Fatalf("the index covers %d records", l.Indexed())
 		}
 	}
+	wait(t, func() bool { // for one that covers some
+		n, err := db.asking.number("SELECT count(*) FROM bailiff.snapshots")
+		return err == nil && n > 0
+	})
 	must(t, l.Close())
 	reading := &kept{log: log.log, db: store.db} // it is closed, and its connections are the store's
 	reading.log.db = store.db

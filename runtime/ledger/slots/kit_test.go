@@ -21,7 +21,8 @@ var errStopped = errors.New("asked to end")
 
 // A world is a store in memory: the logs of its slots, which of its instances has which, and what they have in common.
 type world struct {
-	logs []*memory.Log
+	logs    []*begun
+	divided uint64 // the LSN after which the others than the first begin
 
 	mu          sync.Mutex
 	owner       []*instance
@@ -48,7 +49,7 @@ func newWorld(slots int) *world {
 	}
 	w.changed = sync.NewCond(&w.mu)
 	for range slots {
-		w.logs = append(w.logs, memory.NewLog())
+		w.logs = append(w.logs, &begun{Log: memory.NewLog()})
 	}
 	return w
 }
@@ -76,7 +77,7 @@ func (w *world) start(t *testing.T, may ...int) *instance {
 	i := &instance{world: w, stop: make(chan struct{})}
 	o := Options{
 		Store: w, Stop: i.stop, Every: 20 * time.Millisecond, Patience: 2 * time.Second, GlobalPatience: time.Second, Log: slog.New(slog.DiscardHandler),
-		Commit: commit.Options{Random: rand.Reader},
+		Commit: commit.Options{Random: rand.Reader}, Divided: w.divided,
 	}
 	if w.remote {
 		o.Remote = w.pass
@@ -189,7 +190,7 @@ func (*held) Leaving() {}
 
 // An owned is a log that somebody else can have when it is closed.
 type owned struct {
-	*memory.Log
+	*begun
 	by *held
 }
 

@@ -48,7 +48,7 @@ func (s *State) Keep(wanted func(*ledger.Key) bool, followed uint64) {
 	s.replays.head = 0
 }
 
-// slotsEffect is the body of a division.
+// slotsEffect is the body of a division, and of its end.
 var slotsEffect = &field{
 	"slots", maxVarint,
 	func(r *Record, b []byte) []byte { return binary.AppendUvarint(b, uint64(r.Slots)) }, //nolint:gosec // 2 at least

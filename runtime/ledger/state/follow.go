@@ -9,8 +9,8 @@ import (
 // A store of several slots has a log for each. Service-wide records (freezes, approvers, the operator's key) are written to the first one, and
 // copied into the others, so that each log has all that its decisions rest on.
 
-// follows reports whether r is of a kind that is copied.
-func (r *Record) follows() bool {
+// Follows reports whether r is of a kind that is copied.
+func (r *Record) Follows() bool {
 	switch r.Kind {
 	case ledger.ServiceFrozen, ledger.ServiceThawed, ledger.OperatorRotated,
 		ledger.ApproverConfirmed, ledger.ApproverSuspended, ledger.ApproverResumed, ledger.ApproverRemoved:
@@ -23,7 +23,7 @@ func (r *Record) follows() bool {
 // kind that concerns that log alone. An error says that the record can't follow those that were copied before.
 func (s *State) Follow(lsn uint64, from, r *Record) (err error) {
 	r.reset()
-	if lsn <= s.followed || !from.follows() {
+	if lsn <= s.followed || !from.Follows() {
 		return nil
 	}
 	switch from.Kind {

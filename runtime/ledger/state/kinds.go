@@ -168,6 +168,10 @@ var kinds = [256]kind{
 		forms: []form{{number: 59, about: "of no key: the keys are in slots from then on, each with a log of its own that begins after the record before", fields: []*field{slotsEffect}}},
 		of:    noKey, apply: (*State).applyDivided,
 	},
+	ledger.StoreJoined: {
+		forms: []form{{number: 60, about: "of no key: a new stream begins, with the records that the logs of slots have after the record before", fields: []*field{slotsEffect}}},
+		of:    noKey,
+	},
 	ledger.PinsChanged: {
 		forms: []form{{number: 32, fields: []*field{pinsEffect}}},
 		live:  true, apply: (*State).applyPins, show: (*Record).showPins,

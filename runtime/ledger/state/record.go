@@ -56,7 +56,7 @@ type Record struct {
 	Restored *ledger.Restoration // of ServiceRestored
 	Rotation *ledger.Rotation    // of OperatorRotated
 	Drop     *ledger.Drop        // of EventsDropped
-	Slots    int                 // of StoreDivided: how many slots the keys are in from then on
+	Slots    int                 // of StoreDivided and StoreJoined: how many slots the keys are in from then on, or were in until then
 
 	// Origin is the LSN of the record that this one copies from another log, in kinds that Follow takes; 0 where it copies none.
 	Origin uint64

@@ -318,6 +318,7 @@ var storeRefusals = []refusal{
 	{"a rotation from a key of before", of(ledger.OperatorRotated), func(r *Record) { r.Rotation.From = operatorBefore }},
 	{"a drop of a key", of(ledger.EventsDropped), id(recordKey, busyKey)},
 	{"a division of a key", of(ledger.StoreDivided), id(recordKey, busyKey)},
+	{"a joining of a key", of(ledger.StoreJoined), id(recordKey, busyKey)},
 	{"a drop of itself", of(ledger.EventsDropped), func(r *Record) { r.Drop.Through.LSN++ }},
 	{"an approver of a key", of(ledger.ApproverConfirmed), id(recordKey, busyKey)},
 	{"a freeze of a key", of(ledger.ServiceFrozen), func(r *Record) { r.Key, r.Epoch = busyKey, busyEpoch+1 }},

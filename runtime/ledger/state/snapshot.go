@@ -131,6 +131,9 @@ func (s *State) Keys(yield func(ledger.Key)) {
 	}
 }
 
+// AppendKey appends what s knows of a key that is there: all but approvals, notes and formats of webhooks.
+func (s *State) AppendKey(b []byte, id ledger.ID) []byte { return s.keys[id].appendSnapshot(b) }
+
 func (k *keyState) appendSnapshot(b []byte) []byte {
 	b = append(b, k.key.ID[:]...)
 	b = binary.AppendUvarint(b, k.created)

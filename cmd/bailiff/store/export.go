@@ -1,0 +1,248 @@
+package store
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"bailiff/cmd/bailiff/cli"
+	"bailiff/cmd/bailiff/client"
+	cmdsettings "bailiff/cmd/bailiff/settings"
+	"bailiff/runtime/atomicfile"
+	"bailiff/runtime/attest"
+	"bailiff/runtime/clock"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/joining"
+	pebbleledger "bailiff/runtime/ledger/pebble"
+	pgledger "bailiff/runtime/ledger/postgres"
+	"bailiff/runtime/otlp"
+)
+
+type exportCommand struct {
+	To           string `help:"The data folder to make." xor:"to" placeholder:"DIR" type:"path"`
+	NoCheckpoint bool   `help:"Export although SVC_DATA_DIR has no checkpoint of the record; a database that has lost records is not noticed then."`
+	Undo         bool   `help:"Let instances decide over the database again, where the folder that was made is gone and nothing has run on it." xor:"to"`
+	cli.ProgressFlag
+}
+
+// Help says how the copy is made, and that the database is not used then.
+func (c *exportCommand) Help() string {
+	return `Copies the record from the database of SVC_STORE into a new data folder, byte for byte, and signs its end, for a service
+without SVC_STORE. Stop every instance first, and run it with the SVC_DATA_DIR of the one that decided: the record has to fit its checkpoint. The copy is read back and compared before it counts; the database notes that the
+record continues there, and no instance decides over it any more.
+
+Where the store has several slots, their logs become one record, in the order of their times. The part from before the
+import stays as it is, byte for byte; records from after that get new places, so that a cursor of theirs ends. The logs have to fit the
+checkpoints of those slots that the instance has had, and retention must not have dropped any of their records. To change how many
+slots a store has, export it, and import the folder into a store with another number of them.`
+}
+
+// Run exports the record.
+func (c *exportCommand) Run(std cli.Streams) error {
+	return alone(func(s *cmdsettings.Settings, store *pgledger.Store, busy func(error, string) error) error {
+		return c.run(std, s, store, busy)
+	})
+}
+
+func (c *exportCommand) run(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store, busy func(error, string) error) error {
+	switch {
+	case c.Undo:
+		return undo(std, store)
+	case c.To == "":
+		return cli.Usage("give --to, the data folder to make")
+	}
+	to, _ := pathsOf(c.To)
+	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
+		return cli.Fail("%s is there already; name a folder without a record", to)
+	}
+	signer, err := client.ExistingSigner(s)
+	if err != nil {
+		return err
+	}
+	err = c.copy(std, s, store, signer, to)
+	switch {
+	case errors.Is(err, pgledger.ErrUnsettled):
+		return cli.Fail("%v; bailiff store status says whether the record continues in the folder. If it does not, export again", err)
+	case errors.Is(err, ledger.ErrDropped):
+		return cli.Fail("%v: retention has dropped the records before, and a store of several slots is exported with all of its records", err)
+	case err != nil:
+		return busy(err, "stop every instance first")
+	}
+	_, err = fmt.Fprintf(std.Out, "no instance decides over the database any more; start the service with SVC_DATA_DIR=%s, the same signing keys and policy, and without SVC_STORE\n", c.To)
+	return err
+}
+
+// undo lets instances decide over the database again, unless the record is in the folder that was made: a command or a service may have
+// added to it there.
+func undo(std cli.Streams, store *pgledger.Store) error {
+	status, err := store.Status()
+	if err != nil {
+		return cli.Fail("%v", err)
+	}
+	if made, _ := pathsOf(status.Moved); status.Moved != "" && !cli.IsMissing(made) {
+		return cli.Fail("the record is in %s, and would be served twice; if nothing has run on it there, move it away first, for good", made)
+	}
+	if err := store.Undrain(); err != nil {
+		return cli.Fail("%v", err)
+	}
+	_, err = fmt.Fprintln(std.Out, "instances may decide over the database again")
+	return err
+}
+
+// fits holds the record in the database against the checkpoints of the instance whose data folder this is: of several slots, of those that it has had.
+func (c *exportCommand) fits(s *cmdsettings.Settings, signer *attest.Signer, logs []commit.Log) error {
+	if c.NoCheckpoint {
+		return nil
+	}
+	path := func(int) string { return s.CheckpointPath() }
+	if len(logs) > 1 {
+		path = s.SlotCheckpointPath
+	}
+	held, missing := 0, error(nil)
+	for slot, log := range logs {
+		text, err := cli.ReadFile(path(slot), attest.MaxCheckpointBytes)
+		switch {
+		case cli.IsMissing(path(slot)):
+			missing = err
+			continue
+		case err != nil:
+			return cli.Fail("%v", err)
+		}
+		kept, err := signer.CheckpointVerifier().Open(text)
+		if err != nil {
+			return cli.Fail("%s: %v", path(slot), err)
+		}
+		chain, err := commit.VerifyChain(log, kept.LSN)
+		if err != nil {
+			return cli.Fail("the record is not good, and nothing was exported: %v", err)
+		}
+		if err := client.Fits(chain, kept, false); err != nil {
+			return cli.Fail("%v (%s)", err, path(slot))
+		}
+		held++
+	}
+	if held == 0 {
+		return cli.Fail("%v; set SVC_DATA_DIR to the folder of the instance that decided, or, if the database can't have lost records, give --no-checkpoint", missing)
+	}
+	return nil
+}
+
+// copy makes the record beside its place, and then gives it its name. The database has let go of it by then.
+func (c *exportCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store, signer *attest.Signer, to string) error {
+	beside := to + ".exporting"
+	if err := errors.Join(os.MkdirAll(c.To, 0o700), os.RemoveAll(beside)); err != nil {
+		return err
+	}
+	told := c.Start(std, "copying the record")
+	var made *exported
+	err := store.Drain(c.To, func(from []commit.Log) error {
+		if err := c.fits(s, signer, from); err != nil {
+			return err
+		}
+		err := pebbleledger.Filling(beside, pebbleledger.Options{}, func(log commit.Log) (err error) {
+			made, err = export(store, from, log, func(lsn uint64) { told.Reached("up to record %d", lsn) })
+			return err
+		})
+		if err != nil {
+			return errors.Join(err, os.RemoveAll(beside))
+		}
+		return errors.Join(c.finish(s, store, signer, made, beside), reached("the folder is made"))
+	})
+	if err != nil {
+		return err
+	}
+	if err := reached("the database has let go"); err != nil {
+		return err
+	}
+	made.tell(std)
+	return errors.Join(os.Rename(beside, to), atomicfile.SyncName(to))
+}
+
+// An exported is a record that was made of the logs of a database.
+type exported struct {
+	commit.Copied
+	slots int
+	sent  string // how far its events were sent to a collector; "" where none were
+}
+
+// export makes a record of logs.
+func export(store *pgledger.Store, from []commit.Log, to commit.Log, told func(lsn uint64)) (*exported, error) {
+	if len(from) == 1 {
+		copied, err := commit.Copy(from[0], to, rand.Reader, told)
+		if err != nil {
+			return nil, err
+		}
+		sent, err := store.Place(pgledger.SentByOTLP)
+		return &exported{copied, 1, sent}, err
+	}
+	divided, err := store.Divided()
+	if err != nil {
+		return nil, err
+	}
+	joined, err := joining.Join(to, &joining.Options{From: from, Divided: divided, At: clock.System()().UnixNano(), Random: rand.Reader, Told: told})
+	if err != nil {
+		return nil, err
+	}
+	sent, err := sentOf(store, joined, len(from), divided)
+	return &exported{joined.Copied, len(from) - 1, sent}, err
+}
+
+// sentOf returns the place in a joined record up to which each slot's events were sent to a collector; "" where none were.
+func sentOf(store *pgledger.Store, joined *joining.Joined, logs int, divided uint64) (string, error) {
+	reached, any := joined.LSN, false
+	for slot := range logs {
+		place, err := store.Place(pgledger.SentBySlot(slot))
+		if err != nil {
+			return "", err
+		}
+		lsn := divided
+		if slot == 0 {
+			lsn = 0
+		}
+		if place != "" {
+			any = true
+			if _, lsn, err = otlp.ReadPlace(place); err != nil {
+				return "", cli.Fail("the place up to which a collector has the events of slot %d can't be read: %v", slot, err)
+			}
+		}
+		reached = min(reached, joined.Reached(slot, lsn))
+	}
+	if !any {
+		return "", nil
+	}
+	return otlp.PlaceAt(ledger.Head{Stream: joined.Stream, LSN: reached}), nil
+}
+
+// tell describes the record.
+func (e *exported) tell(std cli.Streams) {
+	if e.slots == 1 {
+		tellCopied(std, "exported", e.Copied)
+		return
+	}
+	tellMade(std, fmt.Sprintf("exported from %d slots", e.slots), e.Copied)
+	fmt.Fprintln(std.Out, "the record was read back: of every key it comes to the same state as the log of its slot")
+}
+
+// finish writes what a service needs beside the record.
+func (c *exportCommand) finish(s *cmdsettings.Settings, store *pgledger.Store, signer *attest.Signer, made *exported, beside string) error {
+	signed, err := signer.SignCheckpoint(attest.Checkpoint{Stream: made.Stream, LSN: made.LSN, Hash: made.Hash, At: clock.System()().Truncate(time.Second)})
+	if err != nil {
+		return err
+	}
+	noted, err := store.Signer()
+	if err == nil && noted != "" {
+		err = atomicfile.Create(filepath.Join(beside, filepath.Base(s.SignerPath())), []byte(noted))
+	}
+	if err == nil {
+		err = atomicfile.ReplacePrivate(filepath.Join(c.To, filepath.Base(s.CheckpointPath())), signed)
+	}
+	if err == nil && made.sent != "" { // its service continues there
+		err = atomicfile.ReplacePrivate(filepath.Join(c.To, filepath.Base(s.OTLPPath())), []byte(made.sent))
+	}
+	return errors.Join(err, atomicfile.SyncName(beside), atomicfile.SyncName(c.To))
+}

@@ -1,0 +1,379 @@
+// Package joining makes one log of those of a store's slots, for a service that has no slots any more.
+package joining
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/heap"
+	"bailiff/runtime/ledger/state"
+)
+
+// Options say which logs become one.
+type Options struct {
+	// From are the logs of the slots, the first one's first.
+	From []commit.Log
+	// Divided is the LSN after which the others begin, where a log was divided over the slots; 0 where they begin with record 1.
+	Divided uint64
+	// At is the time of the joining, in Unix nanoseconds.
+	At int64
+	// Random gives the secret of the state in snapshots.
+	Random io.Reader
+	// Told is called with each LSN that was reached.
+	Told func(lsn uint64)
+}
+
+// A Joined is what came of it. Bytes and Groups are those of the log that was made.
+type Joined struct {
+	commit.Copied
+	divided uint64
+	numbers [][]uint64 // by slot: which LSNs its records after divided have in the log that was made, 0 for one that is not there
+}
+
+// Reached returns the last LSN up to which the log that was made has nothing of a slot but its records up to one.
+func (j *Joined) Reached(slot int, lsn uint64) uint64 {
+	if lsn < j.divided {
+		return lsn
+	}
+	all := j.numbers[slot]
+	for _, number := range all[min(lsn-j.divided, uint64(len(all))):] {
+		if number != 0 {
+			return number - 1
+		}
+	}
+	return j.LSN
+}
+
+// Join fills an empty log with those of slots. It has the log that was divided, byte for byte, where one was; then the record of the joining,
+// which begins a stream; then the records of all slots, in the order of their times, each slot's in its own order, with new LSNs. A record of
+// the whole service comes once, after all that a slot has before its copy. Records of one slot alone are left out: copies, those of retention, and the
+// division. The log is read again, and has to come to the same of every key as its slot's alone. The error wraps
+// ledger.ErrDropped where retention has dropped records of a slot.
+func Join(to commit.Log, o *Options) (*Joined, error) {
+	j := &joining{Options: o, joined: &Joined{divided: o.Divided, numbers: make([][]uint64, len(o.From))}}
+	if err := j.begin(to); err != nil {
+		return nil, err
+	}
+	for slot := range o.From {
+		j.sources = append(j.sources, newSource(slot, o))
+	}
+	defer func() {
+		for _, s := range j.sources {
+			s.stop()
+		}
+	}()
+	if err := j.merge(); err != nil {
+		return nil, err
+	}
+	if err := j.filling.Verify(); err != nil {
+		return nil, err
+	}
+	j.joined.Copied = j.filling.Filled()
+	return j.joined, j.compare()
+}
+
+// A joining is a Join under way.
+type joining struct {
+	*Options
+	joined   *Joined
+	filling  *commit.Restoring
+	ends     []ledger.Head
+	bound    *[32]byte // the default policy that the record before has bound; nil where it is another record
+	sources  []*source
+	ready    heap.Heap[*source] // those whose record may be next
+	waiting  []*source
+	copied   uint64 // LSN of the first slot's latest record of the whole service that is there
+	restored int64  // time of the latest restoration that is there
+}
+
+// begin checks where the logs begin, and has the one that is made begin.
+func (j *joining) begin(to commit.Log) error {
+	ends := sha256.New()
+	ends.Write([]byte("joined"))
+	var fresh *state.State
+	for slot, log := range j.From {
+		begins, from, err := beginning(log)
+		if err == nil {
+			err = j.mayJoin(slot, begins)
+		}
+		if err != nil {
+			return err
+		}
+		if slot == 1 && from != nil { // with its secret the states can be compared
+			fresh = from.Fresh()
+		}
+		end, err := commit.EndOf(log)
+		if err != nil {
+			return fmt.Errorf("slot %d: %w", slot, err)
+		}
+		j.ends = append(j.ends, end)
+		ends.Write(binary.BigEndian.AppendUint64(end.Stream[:], end.LSN))
+		ends.Write(end.Hash[:])
+	}
+	if err := j.copyDivided(to, fresh); err != nil {
+		return err
+	}
+	r := state.Record{Kind: ledger.StoreJoined, Now: max(j.At, j.filling.Latest()), Slots: len(j.From) - 1}
+	_, err := j.filling.PutFirst(&r, [16]byte(ends.Sum(nil)))
+	return err
+}
+
+// beginning returns the LSN after which a log begins, and the state there, nil where that is 0.
+func beginning(log commit.Log) (after uint64, from *state.State, err error) {
+	err = commit.Records(log, func(lsn uint64, at *state.State) { after, from = lsn, at }, func(uint64, string) error { return errStopped })
+	if errors.Is(err, errStopped) {
+		err = nil
+	}
+	return after, from, err
+}
+
+// mayJoin returns an error where a log does not have all records of a slot.
+func (j *joining) mayJoin(slot int, begins uint64) error {
+	if slot > 0 && begins == j.Divided || slot == 0 && (begins == 0 || begins < j.Divided) {
+		return nil
+	}
+	return fmt.Errorf("%w: the log of slot %d begins after record %d", ledger.ErrDropped, slot, begins)
+}
+
+// copyDivided copies the log that was divided.
+func (j *joining) copyDivided(to commit.Log, fresh *state.State) (err error) {
+	if j.Divided == 0 {
+		if fresh, err = commit.DrawnState(j.Random); err == nil {
+			j.filling, err = commit.RestoreAs(to, fresh)
+		}
+		return err
+	}
+	j.filling, err = commit.CopyGroups(j.From[0], to, j.Divided, fresh, j.Told)
+	if err == nil && j.filling.Head().LSN != j.Divided {
+		err = fmt.Errorf("%w: the log of slot 0 has no group that ends with record %d, after which it was divided", ledger.ErrCorrupt, j.Divided)
+	}
+	return err
+}
+
+// merge adds the records of all slots.
+func (j *joining) merge() error {
+	for _, s := range j.sources {
+		if err := j.advance(s); err != nil {
+			return err
+		}
+	}
+	for {
+		for j.ready.Len() > 0 {
+			s := j.ready.Pop()
+			err := j.add(s)
+			if err == nil {
+				err = j.advance(s)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if len(j.waiting) == 0 {
+			return j.filling.Flush()
+		}
+		if err := j.release(); err != nil {
+			return err
+		}
+	}
+}
+
+// advance reads a slot's next record, and notes whether it may be next in the log that is made.
+func (j *joining) advance(s *source) error {
+	for {
+		more, err := s.advance()
+		switch {
+		case err != nil:
+			return fmt.Errorf("slot %d: %w", s.slot, err)
+		case !more && s.lsn < j.ends[s.slot].LSN:
+			return fmt.Errorf("%w: the log of slot %d was read up to record %d, and ends with %d", ledger.ErrCorrupt, s.slot, s.lsn, j.ends[s.slot].LSN)
+		case !more:
+			return nil
+		case j.skips(s):
+			j.number(s, 0)
+		case s.record.Kind == ledger.ServiceRestored, s.record.Follows(): // it comes after all that slots have before it
+			j.waiting = append(j.waiting, s)
+			return nil
+		default:
+			j.ready.Push(s)
+			return nil
+		}
+	}
+}
+
+// number notes which LSN a slot's record has in the log that is made.
+func (j *joining) number(s *source, lsn uint64) {
+	j.joined.numbers[s.slot] = append(j.joined.numbers[s.slot], lsn)
+}
+
+// skips reports whether a record is of its slot alone, or is there already.
+func (j *joining) skips(s *source) bool {
+	switch r := &s.record; r.Kind {
+	case ledger.StoreDivided, ledger.EventsDropped:
+		return true
+	case ledger.ServiceRestored:
+		return r.Restored.At <= j.restored
+	default:
+		return r.Origin != 0 && r.Origin <= j.copied
+	}
+}
+
+// release adds the first slot's record of the whole service, for which the others wait, and looks at these again.
+func (j *joining) release() error {
+	waiting, first := j.waiting, j.waiting[0]
+	j.waiting = nil
+	for _, s := range waiting {
+		if s.slot == 0 {
+			first = s
+		}
+	}
+	if first.slot != 0 {
+		return fmt.Errorf("%w: record %d of slot %d is of the whole service, and slot 0 lacks it", ledger.ErrCorrupt, first.lsn, first.slot)
+	}
+	if err := j.add(first); err != nil {
+		return err
+	}
+	if r := &first.record; r.Kind == ledger.ServiceRestored {
+		j.restored = r.Restored.At
+	} else {
+		j.copied = first.lsn
+	}
+	for _, s := range waiting {
+		if s != first && !j.skips(s) {
+			j.waiting = append(j.waiting, s)
+			continue
+		}
+		if s != first {
+			j.number(s, 0)
+		}
+		if err := j.advance(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds a slot's record.
+func (j *joining) add(s *source) error {
+	r := &s.record
+	if s.slot == 0 && r.Key != (ledger.ID{}) {
+		return fmt.Errorf("%w: record %d of slot 0 is of a key", ledger.ErrCorrupt, s.lsn)
+	}
+	if j.isBound(r) {
+		j.number(s, 0)
+		return nil
+	}
+	if err := j.joined.renumber(s.slot, r); err != nil {
+		return fmt.Errorf("%w: record %d of slot %d %w", ledger.ErrCorrupt, s.lsn, s.slot, err)
+	}
+	lsn, err := j.put(r)
+	if err == nil {
+		j.number(s, lsn)
+		j.Told(lsn)
+	}
+	return err
+}
+
+// isBound reports whether the record before binds the same default policy: each slot has one.
+func (j *joining) isBound(r *state.Record) (bound bool) {
+	if r.Kind != ledger.DefaultBound {
+		j.bound = nil
+		return false
+	}
+	hash := r.Default.PolicyHash
+	bound = j.bound != nil && *j.bound == hash
+	j.bound = &hash
+	return bound
+}
+
+// put adds a record to the log that is made. A restoration begins a stream there, too.
+func (j *joining) put(r *state.Record) (lsn uint64, err error) {
+	if r.Kind != ledger.ServiceRestored {
+		return j.filling.Put(r)
+	}
+	if err := j.filling.Flush(); err != nil {
+		return 0, err
+	}
+	before := j.filling.Head()
+	sum := sha256.Sum256(append(append([]byte("restored"), before.Stream[:]...), before.Hash[:]...))
+	r.Restored.Before = before.Stream
+	return j.filling.PutFirst(r, [16]byte(sum[:]))
+}
+
+// renumber has a slot's record name others as the log that is made does.
+func (j *Joined) renumber(slot int, r *state.Record) error {
+	for _, lsn := range []*uint64{&r.Settled.LSN, &r.Forgets} {
+		if *lsn <= j.divided {
+			continue
+		}
+		i := *lsn - j.divided - 1
+		if i >= uint64(len(j.numbers[slot])) || j.numbers[slot][i] == 0 {
+			return fmt.Errorf("names record %d, which is not there", *lsn)
+		}
+		*lsn = j.numbers[slot][i]
+	}
+	return nil
+}
+
+// compare reads each slot's log again, by itself, and holds what it comes to of its keys against the log that was made.
+func (j *joining) compare() error {
+	made := j.filling.State()
+	keys := 0
+	for slot := 1; slot < len(j.From); slot++ {
+		alone, err := j.alone(slot)
+		if err != nil {
+			return fmt.Errorf("slot %d: %w", slot, err)
+		}
+		var differs *ledger.ID
+		alone.Keys(func(key ledger.Key) {
+			keys++
+			if _, there := made.Key(key.ID); !there || !bytes.Equal(alone.AppendKey(nil, key.ID), made.AppendKey(nil, key.ID)) {
+				differs = &key.ID
+			}
+		})
+		if differs != nil {
+			return fmt.Errorf("%w: the joined log comes to another state of key %s than that of slot %d", ledger.ErrCorrupt, differs, slot)
+		}
+	}
+	if keys != j.joined.Keys {
+		return fmt.Errorf("%w: the joined log has %d keys, and those of the slots %d", ledger.ErrCorrupt, j.joined.Keys, keys)
+	}
+	return nil
+}
+
+// alone returns what a slot's log comes to, with the LSNs that its records have in the log that was made.
+func (j *joining) alone(slot int) (*state.State, error) {
+	_, alone, err := beginning(j.From[slot])
+	if err != nil {
+		return nil, err
+	}
+	if alone == nil {
+		alone = j.filling.State().Fresh()
+	}
+	s := newSource(slot, j.Options)
+	defer s.stop()
+	for last := j.Divided; ; {
+		more, err := s.advance()
+		if err != nil || !more {
+			return alone, err
+		}
+		r := &s.record
+		if r.Kind == ledger.EventsDropped {
+			continue
+		}
+		if number := j.joined.numbers[slot][s.lsn-j.Divided-1]; number != 0 {
+			last = number
+		}
+		if err = j.joined.renumber(slot, r); err == nil {
+			err = alone.Apply(last, r)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package joining_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"bailiff/fuzz/ledgertest"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/joining"
+	"bailiff/runtime/ledger/memory"
+	"bailiff/runtime/ledger/state"
+)
+
+// at is a time in seconds as records have it.
+func at(seconds int64) int64 { return ledgertest.Start + seconds*1e9 }
+
+// recordOf reads a record: its name, its time, and a number, which is that of a key, of a policy, or of the record that it is a copy of.
+func recordOf(text string) (r state.Record, err error) {
+	var name string
+	var seconds int64
+	var n uint64
+	if _, err = fmt.Sscanf(text, "%s %d %d", &name, &seconds, &n); err != nil {
+		return r, fmt.Errorf("%q: %w", text, err)
+	}
+	r = state.Record{Key: ledgertest.ID('k', n), Now: at(seconds)}
+	switch name {
+	case "key":
+		r.Kind, r.Created = ledger.KeyCreated, ledgertest.NewKey(n)
+	case "change":
+		r.Kind, r.Created.Tier, r.Created.Scopes = ledger.KeyChanged, "pro", ledger.ScopeAuthorize
+	case "freeze", "thaw":
+		r.Kind, r.Key, r.Origin, r.Halt = ledger.ServiceThawed, ledger.ID{}, n, &ledger.Halt{At: r.Now, Stop: name == "freeze"}
+		if r.Halt.Stop {
+			r.Kind = ledger.ServiceFrozen
+		}
+	case "policy":
+		r.Kind, r.Key, r.Default = ledger.DefaultBound, ledger.ID{}, &state.DefaultEffect{PolicyHash: [32]byte{byte(n)}}
+	case "divided":
+		r.Kind, r.Key, r.Slots = ledger.StoreDivided, ledger.ID{}, 2
+	case "restored":
+		r.Kind = ledger.ServiceRestored
+	default:
+		err = fmt.Errorf("%q is not known", name)
+	}
+	return r, err
+}
+
+// logOf makes a log of records.
+func logOf(records string) (*memory.Log, error) {
+	log := memory.NewLog()
+	filling, err := commit.Restore(log)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range strings.Split(records, ",") {
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		r, err := recordOf(text)
+		if err == nil && r.Kind == ledger.ServiceRestored {
+			if err = filling.Flush(); err == nil {
+				_, err = filling.Finish(ledger.Restoration{At: r.Now, Taken: 1}, rand.Reader)
+			}
+		} else if err == nil {
+			_, err = filling.Put(&r)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return log, filling.Flush()
+}
+
+// show lists the records of a log, and numbers its streams.
+func show(log *memory.Log, out *strings.Builder) error {
+	chain, err := commit.VerifyChain(log, 0)
+	if err != nil {
+		return err
+	}
+	err = commit.Records(log, func(uint64, *state.State) {}, func(lsn uint64, record string) error {
+		var r state.Record
+		err := r.Decode(record)
+		fmt.Fprintf(out, "%d %s %d", lsn, r.Kind, (r.Now-ledgertest.Start)/1e9)
+		if r.Key != (ledger.ID{}) {
+			fmt.Fprintf(out, " of key %d", r.Key[15])
+		}
+		if r.Origin != 0 || r.Slots != 0 {
+			fmt.Fprintf(out, " origin %d, %d slots", r.Origin, r.Slots)
+		}
+		out.WriteByte('\n')
+		return err
+	})
+	fmt.Fprintf(out, "%d streams\n", len(chain.Streams))
+	return err
+}
+
+// TestJoin has logs of slots become one, by testdata/join.txt: a line for each log, the first slot's first.
+func TestJoin(t *testing.T) {
+	datadriven.RunTest(t, "testdata/join.txt", func(t *testing.T, d *datadriven.TestData) string {
+		t.Helper()
+		o := joining.Options{At: at(100), Random: rand.Reader, Told: func(uint64) {}}
+		if d.HasArg("divided") {
+			d.ScanArgs(t, "divided", &o.Divided)
+		}
+		for _, line := range strings.Split(d.Input, "\n") {
+			log, err := logOf(strings.TrimPrefix(line, "-"))
+			if err != nil {
+				d.Fatalf(t, "%v", err)
+			}
+			o.From = append(o.From, log)
+		}
+		var out strings.Builder
+		made := memory.NewLog()
+		joined, err := joining.Join(made, &o)
+		if err != nil {
+			return err.Error() + "\n"
+		}
+		if err := show(made, &out); err != nil {
+			d.Fatalf(t, "%v", err)
+		}
+		for slot := range o.From {
+			fmt.Fprintf(&out, "of slot %d up to", slot)
+			for lsn := range uint64(6) {
+				fmt.Fprintf(&out, " %d", joined.Reached(slot, lsn))
+			}
+			out.WriteByte('\n')
+		}
+		again := memory.NewLog()
+		if same, err := joining.Join(again, &o); err != nil || same.Head != joined.Head {
+			d.Fatalf(t, "the second time it comes to %+v, not %+v: %v", same, joined, err)
+		}
+		return out.String()
+	})
+}
+
+// A careless log keeps another group than it is given.
+type careless struct {
+	*memory.Log
+	at uint64
+}
+
+// Append implements commit.Log.
+func (c careless) Append(first uint64, group []byte) error {
+	if first >= c.at {
+		group = bytes.Clone(group)
+		group[len(group)-6] ^= 1
+	}
+	return c.Log.Append(first, group)
+}
+
+// TestJoinCareless: a log that does not keep what it is given is noticed, and so is one that has records.
+func TestJoinCareless(t *testing.T) {
+	first, err := logOf("freeze 1 0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := logOf("key 2 1, change 3 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := joining.Options{From: []commit.Log{first, second}, At: at(100), Random: rand.Reader, Told: func(uint64) {}}
+	for _, to := range []commit.Log{careless{memory.NewLog(), 1}, careless{memory.NewLog(), 2}} {
+		if _, err := joining.Join(to, &o); !errors.Is(err, ledger.ErrCorrupt) {
+			t.Error(err)
+		}
+	}
+	if _, err := joining.Join(first, &o); !errors.Is(err, ledger.ErrInvalid) {
+		t.Error(err)
+	}
+	o.Told = func(uint64) { panic("told of a record that can't be read") }
+	o.From[1] = careless{memory.NewLog(), 1}
+	if err := o.From[1].Append(1, []byte("not a group at all")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := joining.Join(memory.NewLog(), &o); err == nil {
+		t.Error("a log that can't be read is joined")
+	}
+}
