@@ -3,6 +3,7 @@ package mutants
 const (
 	fileDivide  = "runtime/ledger/commit/divide.go"
 	fileDivided = "runtime/ledger/slots/divided.go"
+	fileJoining = "runtime/ledger/joining/joining.go"
 	fileLog     = "runtime/ledger/postgres/log.go"
 	filePassing = "httpd/passing.go"
 )
@@ -31,6 +32,25 @@ var Divided = []Mutant{
 	{"an instance that starts during an import is not noticed", "runtime/ledger/postgres/moving.go", "if err := s.heard(f); err != nil { // one", "if err := s.heard(f); err != nil && false { // one"},
 	{"two imports fill one store", "runtime/ledger/postgres/moving.go", "return p.last.last != 0 }", "return false }"},
 	{"the freeze of a restoration is followed by nobody", "runtime/ledger/commit/restore.go", "Kind: ledger.ServiceFrozen, Now", "Kind: ledger.ServiceThawed, Now"},
+}
+
+// Joined are the mutants of the order in which the logs of slots become one. The tests of that have to find each.
+var Joined = []Mutant{
+	{"a freeze does not wait for the slots", fileJoining, "case s.record.Kind == ledger.ServiceRestored, s.record.Follows():", "case false:"},
+	{"a freeze is there for each slot", fileJoining, "return r.Origin != 0 && r.Origin <= j.copied", "return false"},
+	{"a restoration is there for each slot", fileJoining, "return r.Restored.At <= j.restored", "return false"},
+	{"slots come one after the other", "runtime/ledger/joining/source.go", "if s.record.Now != other.record.Now {", "if false {"},
+	{"a default policy that came back is left out", fileJoining, "\t\tj.bound = nil\n", ""},
+	{"another delivery is settled", fileJoining, "[]*uint64{&r.Settled.LSN, &r.Forgets}", "[]*uint64{&r.Forgets}"},
+	{"a log that ends early is joined", fileJoining, "case !more && s.lsn < j.ends[s.slot].LSN:", "case false:"},
+	{"a collector misses an event", fileJoining, "return number - 1", "return number"},
+	{"what the log comes to is not compared", fileJoining, "if differs != nil {", "if false {"},
+	{"keys are not counted", fileJoining, "if keys != j.joined.Keys {", "if false {"},
+}
+
+// Renumbered are the mutants of what records name there that the conformance suite over a log that was made so has to find.
+var Renumbered = []Mutant{
+	{"other groups make room", fileJoining, "[]*uint64{&r.Settled.LSN, &r.Forgets}", "[]*uint64{&r.Settled.LSN}"},
 }
 
 // Passing are the mutants of passing requests on, and of signing for the instance that decides. The tests of that have to find each.

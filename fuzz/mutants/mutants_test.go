@@ -33,6 +33,8 @@ var (
 	simulated    = suite{"fuzz/simulate", "the simulator finds: ", []string{"-test.run", "^TestSimulate$", "-seeds", "1000"}}
 	owning       = suite{"runtime/ledger/postgres", "run it again: make owners", []string{"-test.run", "^TestWorlds$", "-worlds", "1000"}}
 	replacing    = suite{"runtime/ledger/postgres", "--- FAIL: TestReplaced", []string{"-test.run", "^TestReplaced"}}
+	joined       = suite{"runtime/ledger/joining", "--- FAIL: Test", nil}
+	renumbered   = suite{"runtime/ledger/slots", "--- FAIL: Test", []string{"-test.run", "^TestConformanceJoined$"}}
 	dividing     = suite{"runtime/ledger/postgres", "--- FAIL: Test", []string{"-test.run", "^TestDivided|^TestContinue$|^TestFill$"}}
 	passing      = suite{"httpd", "--- FAIL: TestPass", []string{"-test.run", "^TestPass(able|ed)"}}
 	spelling     = suite{"fuzz/laws", "Falsified after ", []string{"-test.run", "^TestLaws$/one_form|^TestLaws$/spelling_of_a_rule|^TestLaws$/list_around", "-test.failfast"}}
@@ -77,6 +79,12 @@ func TestReplacedMutants(t *testing.T) { seek(t, replacing, Replaced) }
 // TestDividedMutants does the same with the tests of a record that is divided over slots, and of a database that was put back.
 func TestDividedMutants(t *testing.T) { seek(t, dividing, Divided) }
 
+// TestJoinedMutants does the same with the tests of logs of slots that become one.
+func TestJoinedMutants(t *testing.T) {
+	seek(t, joined, Joined)
+	seek(t, renumbered, Renumbered)
+}
+
 // TestPassingMutants does the same with the tests of passing requests on.
 func TestPassingMutants(t *testing.T) { seek(t, passing, Passing) }
 
@@ -120,12 +128,12 @@ func seek(t *testing.T, in suite, mutants []Mutant) {
 
 // TestNoMutant: without a fault nothing is found, so that the finds above are due to the faults.
 func TestNoMutant(t *testing.T) {
-	testbin.Track(t, "bailiff/fuzz/differential", "bailiff/fuzz/evm", "bailiff/fuzz/laws", "bailiff/fuzz/bash", "bailiff/fuzz/simulate", "bailiff/runtime/ledger/memory", "bailiff/runtime/ledger/commit", "bailiff/runtime/approvals", "bailiff/runtime/attest", "bailiff/runtime/decision", "bailiff/fuzz/attacks", "bailiff/httpd", "bailiff/runtime/ledger/postgres")
+	testbin.Track(t, "bailiff/fuzz/differential", "bailiff/fuzz/evm", "bailiff/fuzz/laws", "bailiff/fuzz/bash", "bailiff/fuzz/simulate", "bailiff/runtime/ledger/memory", "bailiff/runtime/ledger/commit", "bailiff/runtime/approvals", "bailiff/runtime/attest", "bailiff/runtime/decision", "bailiff/fuzz/attacks", "bailiff/httpd", "bailiff/runtime/ledger/postgres", "bailiff/runtime/ledger/joining", "bailiff/runtime/ledger/slots")
 	absolute, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, in := range []suite{differential, attack, model, restoring, approving, approvers, simulated, owning, replacing, dividing, passing, spelling, seeds, corpus} {
+	for _, in := range []suite{differential, attack, model, restoring, approving, approvers, simulated, owning, replacing, dividing, joined, renumbered, passing, spelling, seeds, corpus} {
 		if output, failed := run(t, absolute, in, nil); failed {
 			t.Errorf("%s fails without any mutant:\n%s", in.folder, tail(output))
 		}

@@ -116,16 +116,8 @@ func TestMovedOverSlots(t *testing.T) {
 			t.Errorf("an event from before is gone, or is another one now: %s", line)
 		}
 	}
-	for n, id := range ids {
-		list := stored.must("events", "list", "--json", "--key-id", id)
-		lsns := eventLSN.FindAllStringSubmatch(list, -1)
-		if len(lsns) != 6 || strings.Count(list, "ALLOWED") != 4 {
-			t.Fatalf("events of key %d:\n%s", n, list)
-		}
-		for _, lsn := range [][]string{lsns[1], lsns[5]} {
-			stored.write("bundle", stored.must("events", "export", lsn[1], "--key-id", id))
-			stored.must("events", "verify-bundle", stored.path("bundle"))
-		}
+	for _, id := range ids {
+		stored.proves(id, 6)
 	}
 	service.stop()
 	verified := stored.must("events", "verify")
@@ -180,16 +172,23 @@ func (s *site) joinedFrom(before, after string, ids, keys []string) {
 		}
 		for n, key := range keys {
 			r.decides(s.t, "back in a folder", key, tool("bash", `"command":"ls","task_id":"one"`), "DENIED SVC_LOOP_LIMIT_EXCEEDED")
-			lsns := eventLSN.FindAllStringSubmatch(back.must("events", "list", "--json", "--key-id", ids[n]), -1)
-			if len(lsns) != 7 {
-				s.t.Errorf("%d events of key %d", len(lsns), n)
-			}
-			for _, lsn := range [][]string{lsns[1], lsns[5], lsns[6]} {
-				back.write("bundle", back.must("events", "export", lsn[1], "--key-id", ids[n]))
-				back.must("events", "verify-bundle", back.path("bundle"))
-			}
+			back.proves(ids[n], 7)
 		}
 	})
+}
+
+// proves lists the events of a key, of which four are ALLOWED, and verifies bundles of the first decision and of the last.
+func (s *site) proves(id string, events int) {
+	s.t.Helper()
+	list := s.must("events", "list", "--json", "--key-id", id)
+	lsns := eventLSN.FindAllStringSubmatch(list, -1)
+	if len(lsns) != events || strings.Count(list, "ALLOWED") != 4 {
+		s.t.Fatalf("events of key %s:\n%s", id, list)
+	}
+	for _, lsn := range [][]string{lsns[1], lsns[len(lsns)-1]} {
+		s.write("bundle", s.must("events", "export", lsn[1], "--key-id", id))
+		s.must("events", "verify-bundle", s.path("bundle"))
+	}
 }
 
 var eventLSN = regexp.MustCompile(`"lsn":(\d+)`)

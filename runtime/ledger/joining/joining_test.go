@@ -21,6 +21,9 @@ import (
 // at is a time in seconds as records have it.
 func at(seconds int64) int64 { return ledgertest.Start + seconds*1e9 }
 
+// hookID is the webhook of key 1.
+var hookID = ledgertest.ID('w', 1)
+
 // recordOf reads a record: its name, its time, and a number, which is that of a key, of a policy, or of the record that it is a copy of.
 func recordOf(text string) (r state.Record, err error) {
 	var name string
@@ -35,6 +38,15 @@ func recordOf(text string) (r state.Record, err error) {
 		r.Kind, r.Created = ledger.KeyCreated, ledgertest.NewKey(n)
 	case "change":
 		r.Kind, r.Created.Tier, r.Created.Scopes = ledger.KeyChanged, "pro", ledger.ScopeAuthorize
+	case "hook":
+		r.Kind, r.Webhook = ledger.WebhookCreated, &ledger.Webhook{
+			ID: hookID, Key: r.Key, URL: "https://example.com/", Topics: ledger.AllTopics, Secret: make([]byte, ledger.MinWebhookSecret), Created: r.Now,
+		}
+	case "deploy": // which the webhook is told of
+		r.Kind, r.Epoch, r.Deployed = ledger.PolicyBound, 1, &state.DeployEffect{PolicyVersion: "2.0.0"}
+		r.Outbox = []state.OutboxEffect{{Webhook: hookID}}
+	case "settle": // the delivery of a record of key 1
+		r.Kind, r.Key, r.Webhook, r.Settled = ledger.DeliverySettled, ledgertest.ID('k', 1), &ledger.Webhook{ID: hookID}, state.SettleEffect{LSN: n, Action: state.DeliveryDone}
 	case "freeze", "thaw":
 		r.Kind, r.Key, r.Origin, r.Halt = ledger.ServiceThawed, ledger.ID{}, n, &ledger.Halt{At: r.Now, Stop: name == "freeze"}
 		if r.Halt.Stop {
@@ -181,5 +193,47 @@ func TestJoinCareless(t *testing.T) {
 	}
 	if _, err := joining.Join(memory.NewLog(), &o); err == nil {
 		t.Error("a log that can't be read is joined")
+	}
+}
+
+// A shifty log gives other groups once it was read from record 1 on so many times.
+type shifty struct {
+	*memory.Log
+	others *memory.Log
+	times  *int
+}
+
+// Read implements commit.Log.
+func (s shifty) Read(from uint64, yield func(uint64, []byte) bool) error {
+	if from == 1 {
+		if *s.times--; *s.times < 0 {
+			return s.others.Read(from, yield)
+		}
+	}
+	return s.Log.Read(from, yield)
+}
+
+// TestJoinChanged: a log that ends early, or has other records when it is read again, is not joined.
+func TestJoinChanged(t *testing.T) {
+	read := func(records string) *memory.Log {
+		log, err := logOf(records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return log
+	}
+	const records = "key 2 1, change 3 1"
+	for says, others := range map[string]string{
+		"was read up to record 0": "", "to another state of key": "key 2 1, change 4 1", "has 1 keys, and those of the slots 0": "freeze 1 7",
+	} {
+		times := 3 // where it begins, where it ends, and all of it
+		if others == "" {
+			times = 2
+		}
+		log := shifty{read(records), read(others), &times}
+		o := joining.Options{From: []commit.Log{memory.NewLog(), log, memory.NewLog()}, At: at(100), Random: rand.Reader, Told: func(uint64) {}}
+		if _, err := joining.Join(memory.NewLog(), &o); !errors.Is(err, ledger.ErrCorrupt) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", others, err)
+		}
 	}
 }
