@@ -94,27 +94,15 @@ func (c *eventsVerifyCommand) readExported(s *cmdsettings.Settings, verifier *at
 	if folder == "" {
 		folder = s.EventExport
 	}
-	paths, err := retention.Folder(folder)
-	if err != nil {
-		return nil, cli.Fail("the exported files can't be read: %v", err)
-	}
-	var files []retention.File
 	ends := map[string]ledger.Head{} // the group that ends with the record, by file
-	for _, path := range paths {
-		f, err := retention.Read(path, anyRecord, func(end ledger.Head) {
-			if end.LSN == at {
-				ends[path] = end
-			}
-		})
-		if err == nil {
-			err = f.Verify(verifier)
+	lead, err := ExportedTo(folder, begins.After, verifier, func(path string, end ledger.Head) {
+		if end.LSN == at {
+			ends[path] = end
 		}
-		if err != nil {
-			return nil, cli.Fail("%s is NOT what was exported: %v; the record itself is whole from %d on", path, cli.Unreadable(err), begins.After.LSN+1)
-		}
-		files = append(files, f)
+	})
+	if err != nil {
+		return nil, err
 	}
-	lead := retention.Lead(files, begins.After)
 	for _, f := range lead {
 		chain.Streams = append(chain.Streams, f.To.Stream)
 		if end, ok := ends[f.Path]; ok {
@@ -122,6 +110,27 @@ func (c *eventsVerifyCommand) readExported(s *cmdsettings.Settings, verifier *at
 		}
 	}
 	return lead, nil
+}
+
+// ExportedTo verifies the files of a folder that retention has exported, and returns those that lead to the place where a log begins. It calls ends
+// with the end of each group; a nil verifier does not ask who has signed them.
+func ExportedTo(folder string, begins ledger.Head, verifier *attest.CheckpointVerifier, ends func(path string, end ledger.Head)) ([]retention.File, error) {
+	paths, err := retention.Folder(folder)
+	if err != nil {
+		return nil, cli.Fail("the exported files can't be read: %v", err)
+	}
+	var files []retention.File
+	for _, path := range paths {
+		f, err := retention.Read(path, anyRecord, func(end ledger.Head) { ends(path, end) })
+		if err == nil {
+			err = f.Verify(verifier)
+		}
+		if err != nil {
+			return nil, cli.Fail("%s is NOT what was exported: %v; the record itself is whole from %d on", path, cli.Unreadable(err), begins.LSN+1)
+		}
+		files = append(files, f)
+	}
+	return retention.Lead(files, begins), nil
 }
 
 // tellBeginning says where the record begins, and what of the rest was verified.

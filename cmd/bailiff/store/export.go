@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -20,11 +21,15 @@ import (
 	"bailiff/runtime/ledger/joining"
 	pebbleledger "bailiff/runtime/ledger/pebble"
 	pgledger "bailiff/runtime/ledger/postgres"
+	"bailiff/runtime/ledger/slots"
+	"bailiff/runtime/ledger/state"
 	"bailiff/runtime/otlp"
+	"bailiff/runtime/retention"
 )
 
 type exportCommand struct {
 	To           string `help:"The data folder to make." xor:"to" placeholder:"DIR" type:"path"`
+	Exported     string `help:"The folder of the files that SVC_EVENT_RETENTION has exported, of all slots, where it has dropped any of their records. Default: SVC_EVENT_EXPORT." placeholder:"DIR" type:"path"`
 	NoCheckpoint bool   `help:"Export although SVC_DATA_DIR has no checkpoint of the record; a database that has lost records is not noticed then."`
 	Undo         bool   `help:"Let instances decide over the database again, where the folder that was made is gone and nothing has run on it." xor:"to"`
 	cli.ProgressFlag
@@ -38,8 +43,8 @@ record continues there, and no instance decides over it any more.
 
 Where the store has several slots, their logs become one record, in the order of their times. The part from before the
 import stays as it is, byte for byte; records from after that get new places, so that a cursor of theirs ends. The logs have to fit the
-checkpoints of those slots that the instance has had, and retention must not have dropped any of their records. To change how many
-slots a store has, export it, and import the folder into a store with another number of them.`
+checkpoints of those slots that the instance has had. Records that retention has dropped come from the files that it has exported.
+To change how many slots a store has, export it, and import the folder into a store with another number of them.`
 }
 
 // Run exports the record.
@@ -69,7 +74,7 @@ func (c *exportCommand) run(std cli.Streams, s *cmdsettings.Settings, store *pgl
 	case errors.Is(err, pgledger.ErrUnsettled):
 		return cli.Fail("%v; bailiff store status says whether the record continues in the folder. If it does not, export again", err)
 	case errors.Is(err, ledger.ErrDropped):
-		return cli.Fail("%v: retention has dropped the records before, and a store of several slots is exported with all of its records", err)
+		return cli.Fail("%v; give the folder with all files that SVC_EVENT_RETENTION has exported, as slot-N, with --exported", err)
 	case err != nil:
 		return busy(err, "stop every instance first")
 	}
@@ -121,6 +126,9 @@ func (c *exportCommand) fits(s *cmdsettings.Settings, signer *attest.Signer, log
 		if err != nil {
 			return cli.Fail("the record is not good, and nothing was exported: %v", err)
 		}
+		if len(logs) > 1 && kept.LSN < chain.Begins.After.LSN { // it is of what retention has dropped since
+			continue
+		}
 		if err := client.Fits(chain, kept, false); err != nil {
 			return cli.Fail("%v (%s)", err, path(slot))
 		}
@@ -145,7 +153,7 @@ func (c *exportCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pg
 			return err
 		}
 		err := pebbleledger.Filling(beside, pebbleledger.Options{}, func(log commit.Log) (err error) {
-			made, err = export(store, from, log, func(lsn uint64) { told.Reached("up to record %d", lsn) })
+			made, err = c.export(s, store, signer, from, log, func(lsn uint64) { told.Reached("up to record %d", lsn) })
 			return err
 		})
 		if err != nil {
@@ -171,7 +179,7 @@ type exported struct {
 }
 
 // export makes a record of logs.
-func export(store *pgledger.Store, from []commit.Log, to commit.Log, told func(lsn uint64)) (*exported, error) {
+func (c *exportCommand) export(s *cmdsettings.Settings, store *pgledger.Store, signer *attest.Signer, from []commit.Log, to commit.Log, told func(lsn uint64)) (*exported, error) {
 	if len(from) == 1 {
 		copied, err := commit.Copy(from[0], to, rand.Reader, told)
 		if err != nil {
@@ -184,12 +192,38 @@ func export(store *pgledger.Store, from []commit.Log, to commit.Log, told func(l
 	if err != nil {
 		return nil, err
 	}
-	joined, err := joining.Join(to, &joining.Options{From: from, Divided: divided, At: clock.System()().UnixNano(), Random: rand.Reader, Told: told})
+	joined, err := joining.Join(to, &joining.Options{
+		From: from, Divided: divided, Of: func(hash [32]byte) int { return slots.Of(hash, len(from)) },
+		Dropped: c.dropped(s, signer), At: clock.System()().UnixNano(), Random: rand.Reader, Told: told,
+	})
 	if err != nil {
 		return nil, err
 	}
 	sent, err := sentOf(store, joined, len(from), divided)
 	return &exported{joined.Copied, len(from) - 1, sent}, err
+}
+
+// dropped reads the records that retention has dropped from the log of a slot from the files that it has exported.
+func (c *exportCommand) dropped(s *cmdsettings.Settings, signer *attest.Signer) func(int, ledger.Head, func(uint64, *state.Record) error) error {
+	folder, leads := cmp.Or(c.Exported, s.EventExport), map[int][]retention.File{}
+	return func(slot int, begins ledger.Head, visit func(uint64, *state.Record) error) error {
+		if folder == "" {
+			return nil
+		}
+		if _, known := leads[slot]; !known {
+			lead, err := client.ExportedTo(cmdsettings.SlotFolder(folder, slot), begins, signer.CheckpointVerifier(), func(string, ledger.Head) {})
+			if err != nil {
+				return err
+			}
+			leads[slot] = lead
+		}
+		for _, f := range leads[slot] {
+			if _, err := retention.Read(f.Path, visit, func(ledger.Head) {}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // sentOf returns the place in a joined record up to which each slot's events were sent to a collector; "" where none were.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
@@ -21,6 +22,11 @@ type Options struct {
 	From []commit.Log
 	// Divided is the LSN after which the others begin, where a log was divided over the slots; 0 where they begin with record 1.
 	Divided uint64
+	// Of returns the slot of the key whose secret has a SHA-256 hash.
+	Of func(hash [32]byte) int
+	// Dropped calls visit with the records that retention has dropped from the log of a slot, up to where that begins, as far as they are at hand.
+	// nil: none are.
+	Dropped func(slot int, begins ledger.Head, visit func(lsn uint64, r *state.Record) error) error
 	// At is the time of the joining, in Unix nanoseconds.
 	At int64
 	// Random gives the secret of the state in snapshots.
@@ -54,14 +60,14 @@ func (j *Joined) Reached(slot int, lsn uint64) uint64 {
 // which begins a stream; then the records of all slots, in the order of their times, each slot's in its own order, with new LSNs. A record of
 // the whole service comes once, after all that a slot has before its copy. Records of one slot alone are left out: copies, those of retention, and the
 // division. The log is read again, and has to come to the same of every key as its slot's alone. The error wraps
-// ledger.ErrDropped where retention has dropped records of a slot.
+// ledger.ErrDropped where retention has dropped records of a slot that are not at hand.
 func Join(to commit.Log, o *Options) (*Joined, error) {
 	j := &joining{Options: o, joined: &Joined{divided: o.Divided, numbers: make([][]uint64, len(o.From))}}
 	if err := j.begin(to); err != nil {
 		return nil, err
 	}
 	for slot := range o.From {
-		j.sources = append(j.sources, newSource(slot, o))
+		j.sources = append(j.sources, newSource(slot, o, j.begins[slot]))
 	}
 	defer func() {
 		for _, s := range j.sources {
@@ -83,7 +89,9 @@ type joining struct {
 	*Options
 	joined   *Joined
 	filling  *commit.Restoring
+	begins   []ledger.Head
 	ends     []ledger.Head
+	whole    []byte    // the state where a log was divided; nil where no slot's records after that were dropped
 	bound    *[32]byte // the default policy that the record before has bound; nil where it is another record
 	sources  []*source
 	ready    heap.Heap[*source] // those whose record may be next
@@ -100,19 +108,19 @@ func (j *joining) begin(to commit.Log) error {
 	for slot, log := range j.From {
 		begins, from, err := beginning(log)
 		if err == nil {
-			err = j.mayJoin(slot, begins)
+			err = j.mayJoin(slot, begins.LSN)
 		}
 		if err != nil {
 			return err
 		}
-		if slot == 1 && from != nil { // with its secret the states can be compared
+		if begins.LSN == j.Divided && from != nil { // with its secret the states can be compared
 			fresh = from.Fresh()
 		}
 		end, err := commit.EndOf(log)
 		if err != nil {
 			return fmt.Errorf("slot %d: %w", slot, err)
 		}
-		j.ends = append(j.ends, end)
+		j.begins, j.ends = append(j.begins, begins), append(j.ends, end)
 		ends.Write(binary.BigEndian.AppendUint64(end.Stream[:], end.LSN))
 		ends.Write(end.Hash[:])
 	}
@@ -124,18 +132,27 @@ func (j *joining) begin(to commit.Log) error {
 	return err
 }
 
-// beginning returns the LSN after which a log begins, and the state there, nil where that is 0.
-func beginning(log commit.Log) (after uint64, from *state.State, err error) {
-	err = commit.Records(log, func(lsn uint64, at *state.State) { after, from = lsn, at }, func(uint64, string) error { return errStopped })
+// beginning returns the place after which a log begins, and the state there, nil where that is record 0.
+func beginning(log commit.Log) (after ledger.Head, from *state.State, err error) {
+	var problem error
+	err = log.Read(0, func(_ uint64, group []byte) bool {
+		after, problem = commit.Begins(group)
+		return false
+	})
+	if err = errors.Join(problem, err); err != nil || after.LSN == 0 {
+		return after, nil, err
+	}
+	err = commit.Records(log, func(_ uint64, at *state.State) { from = at }, func(uint64, string) error { return errStopped })
 	if errors.Is(err, errStopped) {
 		err = nil
 	}
 	return after, from, err
 }
 
-// mayJoin returns an error where a log does not have all records of a slot.
+// mayJoin returns an error where records of a slot are not at hand.
 func (j *joining) mayJoin(slot int, begins uint64) error {
-	if slot > 0 && begins == j.Divided || slot == 0 && (begins == 0 || begins < j.Divided) {
+	switch {
+	case slot == 0 && (begins == 0 || begins < j.Divided), slot > 0 && begins == j.Divided, slot > 0 && begins > j.Divided && j.Dropped != nil:
 		return nil
 	}
 	return fmt.Errorf("%w: the log of slot %d begins after record %d", ledger.ErrDropped, slot, begins)
@@ -143,17 +160,25 @@ func (j *joining) mayJoin(slot int, begins uint64) error {
 
 // copyDivided copies the log that was divided.
 func (j *joining) copyDivided(to commit.Log, fresh *state.State) (err error) {
-	if j.Divided == 0 {
-		if fresh, err = commit.DrawnState(j.Random); err == nil {
-			j.filling, err = commit.RestoreAs(to, fresh)
+	if fresh == nil {
+		if fresh, err = commit.DrawnState(j.Random); err != nil {
+			return err
 		}
+	}
+	if j.Divided == 0 {
+		j.filling, err = commit.RestoreAs(to, fresh)
 		return err
 	}
-	j.filling, err = commit.CopyGroups(j.From[0], to, j.Divided, fresh, j.Told)
-	if err == nil && j.filling.Head().LSN != j.Divided {
-		err = fmt.Errorf("%w: the log of slot 0 has no group that ends with record %d, after which it was divided", ledger.ErrCorrupt, j.Divided)
+	if j.filling, err = commit.CopyGroups(j.From[0], to, j.Divided, fresh, j.Told); err != nil {
+		return err
 	}
-	return err
+	if j.filling.Head().LSN != j.Divided {
+		return fmt.Errorf("%w: the log of slot 0 has no group that ends with record %d, after which it was divided", ledger.ErrCorrupt, j.Divided)
+	}
+	if slices.ContainsFunc(j.begins[1:], func(begins ledger.Head) bool { return begins.LSN > j.Divided }) {
+		j.whole = j.filling.State().AppendSnapshot(nil)
+	}
+	return nil
 }
 
 // merge adds the records of all slots.
@@ -348,14 +373,11 @@ func (j *joining) compare() error {
 
 // alone returns what a slot's log comes to, with the LSNs that its records have in the log that was made.
 func (j *joining) alone(slot int) (*state.State, error) {
-	_, alone, err := beginning(j.From[slot])
+	alone, err := j.from(slot)
 	if err != nil {
 		return nil, err
 	}
-	if alone == nil {
-		alone = j.filling.State().Fresh()
-	}
-	s := newSource(slot, j.Options)
+	s := newSource(slot, j.Options, j.begins[slot])
 	defer s.stop()
 	for last := j.Divided; ; {
 		more, err := s.advance()
@@ -376,4 +398,20 @@ func (j *joining) alone(slot int) (*state.State, error) {
 			return nil, err
 		}
 	}
+}
+
+// from returns the state that a slot's log begins with: where retention has dropped records since, that of the log that was divided.
+func (j *joining) from(slot int) (*state.State, error) {
+	switch {
+	case j.Divided == 0:
+		return j.filling.State().Fresh(), nil
+	case j.begins[slot].LSN == j.Divided:
+		_, from, err := beginning(j.From[slot])
+		return from, err
+	}
+	from, err := state.ReadSnapshot(j.whole)
+	if err == nil {
+		from.Keep(func(key *ledger.Key) bool { return j.Of(key.Hash) == slot }, j.Divided)
+	}
+	return from, err
 }

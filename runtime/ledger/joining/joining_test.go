@@ -226,9 +226,9 @@ func TestJoinChanged(t *testing.T) {
 	for says, others := range map[string]string{
 		"was read up to record 0": "", "to another state of key": "key 2 1, change 4 1", "has 1 keys, and those of the slots 0": "freeze 1 7",
 	} {
-		times := 3 // where it begins, where it ends, and all of it
+		times := 2 // where it ends, and all of it
 		if others == "" {
-			times = 2
+			times = 1
 		}
 		log := shifty{read(records), read(others), &times}
 		o := joining.Options{From: []commit.Log{memory.NewLog(), log, memory.NewLog()}, At: at(100), Random: rand.Reader, Told: func(uint64) {}}

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,9 +21,12 @@ import (
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/joining"
 	pebbleledger "bailiff/runtime/ledger/pebble"
 	"bailiff/runtime/ledger/slots"
+	"bailiff/runtime/ledger/state"
 	"bailiff/runtime/retention"
+	"bailiff/vm/amount"
 )
 
 // divideFrom has a database filled from a folder, over its slots. Then is called before that is kept.
@@ -300,6 +305,64 @@ func TestDividedSince(t *testing.T) {
 	l.end(t)
 }
 
+// useAll counts one for each key.
+func useAll(t *testing.T, l ledger.Ledger, keys []ledger.Key, at int64) {
+	t.Helper()
+	for n, key := range keys {
+		plan := ledgertest.Counted(key.ID, uint64(at)+uint64(n), 99) //nolint:gosec // it is after 1970
+		plan.At = at
+		must(t, l.Submit(plan).Wait(t.Context()))
+	}
+}
+
+// joinRetained makes one log of slots from which retention has dropped records, with the files that it has exported. Each key has its events, beside
+// those from before, of which as many were dropped as before.
+func joinRetained(t *testing.T, store *Store, exported string, before map[ledger.ID][]ledger.LoggedEvent) {
+	t.Helper()
+	divided, err := store.Divided()
+	must(t, err)
+	join := func(but int, dir string) error {
+		return store.Drain(dir, func(from []commit.Log) error {
+			o := joining.Options{
+				From: from, Divided: divided, Of: func(hash [32]byte) int { return slots.Of(hash, len(from)) }, At: ledgertest.Start, Random: rand.Reader, Told: func(uint64) {},
+				Dropped: func(slot int, begins ledger.Head, visit func(uint64, *state.Record) error) error {
+					paths, err := retention.Folder(filepath.Join(exported, strconv.Itoa(slot)))
+					for _, path := range paths {
+						if err == nil && slot != but {
+							_, err = retention.Read(path, visit, func(ledger.Head) {})
+						}
+					}
+					return err
+				},
+			}
+			return pebbleledger.Filling(dir, pebbleledger.Options{}, func(to commit.Log) error {
+				_, err := joining.Join(to, &o)
+				return err
+			})
+		})
+	}
+	if err := join(1, filepath.Join(t.TempDir(), "ledger")); !errors.Is(err, ledger.ErrDropped) {
+		t.Errorf("without the files of a slot: %v", err)
+	}
+	dir := filepath.Join(t.TempDir(), "ledger")
+	must(t, join(0, dir))
+	chain, err := pebbleledger.VerifyChain(dir, pebbleledger.Options{}, 0)
+	if must(t, err); chain.SnapshotChanged {
+		t.Error("the snapshot is not what the log comes to")
+	}
+	l := inFolder(t, dir)
+	for key, old := range before {
+		now, dropped := eventsAfter(t, l, ledger.EventQuery{Key: key})
+		if len(now) != len(old)+2 || !cmp.Equal(now[:len(old)], old) || dropped == 0 || dropped >= old[0].LSN {
+			t.Errorf("dropped up to %d, %d events, and %d before", dropped, len(now), len(old))
+		}
+		if used, err := l.Counter(t.Context(), key, ledgertest.Counting, now[len(now)-1].At); err != nil || used != amount.FromUint64(uint64(4)) {
+			t.Errorf("the counter stands at %s: %v", used, err)
+		}
+	}
+	must(t, l.Close())
+}
+
 // TestMovedSince: an instance that has not heard that a record was exported ends when it opens a slot, and none starts.
 func TestMovedSince(t *testing.T) {
 	url := severalSlots(t, pgtest.Shared(t).URL(), 3)
@@ -361,19 +424,15 @@ func TestDividedByRole(t *testing.T) {
 func TestDividedRetained(t *testing.T) {
 	url, dir := severalSlots(t, pgtest.Shared(t).URL(), 3), filepath.Join(t.TempDir(), "ledger")
 	folder, signer, now := inFolder(t, dir), must1(attest.LoadOrCreate(t.TempDir(), rand.Reader))(t), ledgertest.Start
-	drop := func(l *commit.Ledger) int {
-		drops, err := retention.Drop(t.Context(), retention.Config{Ledger: l, Signer: signer, Clock: func() time.Time { return time.Unix(0, now) }, Age: time.Hour, Folder: t.TempDir()})
+	exported := t.TempDir()
+	drop := func(l *commit.Ledger, folder string) int {
+		must(t, os.MkdirAll(folder, 0o700))
+		drops, err := retention.Drop(t.Context(), retention.Config{Ledger: l, Signer: signer, Clock: func() time.Time { return time.Unix(0, now) }, Age: time.Hour, Folder: folder})
 		must(t, err)
 		return len(drops)
 	}
 	var keys []ledger.Key
-	uses := func(l ledger.Ledger) {
-		for n, key := range keys {
-			plan := ledgertest.Counted(key.ID, uint64(now)+uint64(n), 99)
-			plan.At = now
-			must(t, l.Submit(plan).Wait(t.Context()))
-		}
-	}
+	uses := func(l ledger.Ledger) { useAll(t, l, keys, now) }
 	for n := range uint64(8) {
 		keys = append(keys, ledgertest.NewKey(1+n))
 		must(t, folder.CreateKey(t.Context(), keys[n]))
@@ -383,7 +442,7 @@ func TestDividedRetained(t *testing.T) {
 		now += int64(2 * time.Hour)
 	}
 	now -= int64(90 * time.Minute)
-	if drop(folder) == 0 {
+	if drop(folder, exported) == 0 {
 		t.Fatal("nothing is dropped")
 	}
 	before := map[ledger.ID][]ledger.LoggedEvent{}
@@ -407,7 +466,7 @@ func TestDividedRetained(t *testing.T) {
 	uses(l)
 	for slot, log := range l.Here() {
 		if slot > 0 {
-			drop(log)
+			drop(log, filepath.Join(exported, strconv.Itoa(slot)))
 		}
 	}
 	for _, key := range keys {
@@ -417,4 +476,5 @@ func TestDividedRetained(t *testing.T) {
 		}
 	}
 	l.end(t)
+	joinRetained(t, newStore(t, url, "export", true), exported, before)
 }
