@@ -160,8 +160,7 @@ func (s *Store) Signer() (string, error) {
 
 // NoteSigner notes which keys sign, for the instances that start later.
 func (s *Store) NoteSigner(ids string) error {
-	_, err := s.db.copying.exec(`UPDATE bailiff.store SET signer = $1`, ids)
-	return err
+	return s.db.copying.keep(`UPDATE bailiff.store SET signer = $1`, ids)
 }
 
 // SentByOTLP is the name of the place up to which events were sent to a collector.
@@ -174,7 +173,7 @@ const sqlPlace = `INSERT INTO bailiff.places (name, place) VALUES ($1, $2) ON CO
 
 // Place returns what KeepPlace kept last under a name, by whichever instance; "" where there was none.
 func (s *Store) Place(name string) (place string, err error) {
-	err = s.db.asking.do(func(ctx context.Context, c *pgx.Conn) error {
+	err = s.db.asking.twice(func(ctx context.Context, c *pgx.Conn) error {
 		err := c.QueryRow(ctx, `SELECT place FROM bailiff.places WHERE name = $1`, name).Scan(&place)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
@@ -187,8 +186,7 @@ func (s *Store) Place(name string) (place string, err error) {
 // KeepPlace keeps how far the record was read by something, for the instance that continues it. An instance that was replaced may put
 // the place back.
 func (s *Store) KeepPlace(name, place string) error {
-	_, err := s.db.copying.exec(sqlPlace, name, place)
-	return err
+	return s.db.copying.keep(sqlPlace, name, place)
 }
 
 // ID returns the store's id, which was drawn when its tables were made.

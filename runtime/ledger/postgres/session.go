@@ -107,6 +107,23 @@ func (s *session) exec(sql string, args ...any) (rows int64, err error) {
 	return rows, err
 }
 
+// twice is do for a statement that leads to the same when it is carried out again: so it is where the connection was broken meanwhile.
+func (s *session) twice(statement func(context.Context, *pgx.Conn) error) error {
+	err := s.do(statement)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		err = s.do(statement)
+	}
+	return err
+}
+
+// keep is twice for a statement without a result.
+func (s *session) keep(sql string, args ...any) error {
+	return s.twice(func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, sql, args...)
+		return err
+	})
+}
+
 // number returns the number in the one row of a statement's result, 0 where there is no row.
 func (s *session) number(sql string, args ...any) (n int64, err error) {
 	err = s.do(func(ctx context.Context, c *pgx.Conn) error {

@@ -25,7 +25,7 @@ type made struct {
 }
 
 func (p *postgres) made() (m made, err error) {
-	err = p.asking.do(func(ctx context.Context, c *pgx.Conn) error {
+	err = p.asking.twice(func(ctx context.Context, c *pgx.Conn) error {
 		var there bool
 		if err := c.QueryRow(ctx, `SELECT to_regclass('bailiff.store') IS NOT NULL`).Scan(&there); err != nil || !there {
 			return err

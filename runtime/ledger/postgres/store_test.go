@@ -181,6 +181,28 @@ func TestCopies(t *testing.T) {
 	}
 }
 
+// TestTwice: what may be asked or kept again is, where the connections were broken meanwhile.
+func TestTwice(t *testing.T) {
+	store, url := inDatabase(t)
+	must(t, store.NoteSigner("a"))
+	must(t, store.KeepPlace("p", "1"))
+	other := same(t, url)
+	for _, ask := range []func() error{
+		func() error { return store.NoteSigner("b") },
+		func() error { return store.KeepPlace("p", "2") },
+		func() error { _, err := store.Signer(); return err },
+		func() error { _, err := store.Place("p"); return err },
+	} {
+		_, _ = other.asking.number("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'bailiff' AND pid <> pg_backend_pid()") // one may have just ended: it warns
+		must(t, ask())
+	}
+	signer, err := store.Signer()
+	place, missing := store.Place("p")
+	if signer != "b" || place != "2" || errors.Join(err, missing) != nil {
+		t.Errorf("signer %q, place %q: %v, %v", signer, place, err, missing)
+	}
+}
+
 // TestLargeSnapshot keeps a snapshot of several parts, and replaces it by one of fewer.
 func TestLargeSnapshot(t *testing.T) {
 	db := connect(t, pgtest.Shared(t).URL())
