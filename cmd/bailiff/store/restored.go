@@ -86,18 +86,16 @@ func (c *restoredCommand) run(std cli.Streams, store *pgledger.Store, busy func(
 	return err
 }
 
-// takeBack adds the record of a restoration to the log of a slot. An empty one has nothing to take back. The first of several logs gets the freeze
+// takeBack adds the record of a restoration to the log of a slot. An empty one gets it, too, so that all logs have it. The first of several logs gets the freeze
 // as well, since the others, and instances that have none of them, follow it.
 func takeBack(store *pgledger.Store, to *pgledger.Filling, slot int, log *commit.Restoring, v ledger.Restoration) error {
 	before := log.Head()
-	if before.LSN > 0 {
-		after, err := log.Finish(v, rand.Reader)
-		if err != nil {
-			return err
-		}
-		if err := sentBefore(store, to, to.SentByOTLP(slot), before, after); err != nil {
-			return err
-		}
+	after, err := log.Finish(v, rand.Reader)
+	if err != nil {
+		return err
+	}
+	if err := sentBefore(store, to, to.SentByOTLP(slot), before, after); err != nil {
+		return err
 	}
 	if slot > 0 || len(to.Logs()) == 1 || v.Thawed {
 		return nil

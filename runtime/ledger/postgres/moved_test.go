@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	pebbleledger "bailiff/runtime/ledger/pebble"
+	"bailiff/runtime/ledger/state"
 )
 
 // small has snapshots and stretches of the index after a few records.
@@ -235,6 +237,56 @@ func TestDrainMeanwhile(t *testing.T) {
 	}
 }
 
+// TestDrainTwice: of two exports that run at the same time, the one that waits for the other finds that the record continues there.
+func TestDrainTwice(t *testing.T) {
+	store, url := inDatabase(t)
+	other, asked, second := newStore(t, url, "b", true), same(t, url).asking, make(chan error, 1)
+	must(t, store.Drain("/first", func([]commit.Log) error {
+		go func() {
+			second <- other.Drain("/second", func([]commit.Log) error { return errors.New("the record is served in two places") })
+		}()
+		wait(t, func() bool {
+			n, err := asked.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FOR UPDATE%'")
+			return err == nil && n > 0
+		})
+		return nil
+	}))
+	if err := <-second; !errors.Is(err, errMoved) || !strings.Contains(err.Error(), "/first") {
+		t.Error(err)
+	}
+}
+
+// TestDrainKilled: an instance that was killed, which has been heard by its slots at different times, is waited for.
+func TestDrainKilled(t *testing.T) {
+	url := severalSlots(t, pgtest.Shared(t).URL(), 3)
+	_, err := same(t, url).copying.exec("INSERT INTO bailiff.instances (id, name, seen) VALUES ('1', 'killed', clock_timestamp() - interval '100 ms'), ('2', 'killed', clock_timestamp() - interval '700 ms')")
+	must(t, err)
+	store := newStore(t, url, "command", true)
+	store.options.Lease = time.Second
+	must(t, store.Drain("/elsewhere", func([]commit.Log) error { return nil }))
+}
+
+// TestContinueLost: what was not kept is not taken for kept, where the first log has nothing of it.
+func TestContinueLost(t *testing.T) {
+	url := severalSlots(t, pgtest.Shared(t).URL(), 2)
+	for _, slot := range []int{1, -1} { // none
+		store := newStore(t, url, "command", true)
+		err := store.pour(func(f *Filling) error {
+			if slot > 0 {
+				filling, err := commit.Restore(f.logs[slot])
+				must(t, err)
+				_, err = filling.Put(&state.Record{Kind: ledger.KeyCreated, Key: ledgertest.ID('k', 1), Now: 1, Created: ledgertest.NewKey(1)})
+				must(t, errors.Join(err, filling.Flush()))
+			}
+			_, err := f.tx.Exec(f.ctx, `CREATE TEMP TABLE planted (n int UNIQUE DEFERRABLE INITIALLY DEFERRED); INSERT INTO planted VALUES (1), (1)`)
+			return err
+		}, store.ends)
+		if err == nil {
+			t.Errorf("slot %d: a transaction that was rolled back is taken for kept", slot)
+		}
+	}
+}
+
 // TestDrainUnanswered: where the database keeps that a record continues elsewhere and does not say so, it is found.
 func TestDrainUnanswered(t *testing.T) {
 	store, _ := inDatabase(t)
@@ -242,7 +294,7 @@ func TestDrainUnanswered(t *testing.T) {
 		err := store.pour(func(f *Filling) error {
 			_, err := f.tx.Exec(f.ctx, `DO $$ BEGIN RAISE WARNING 'canceling wait for synchronous replication'; END $$`)
 			return err
-		}, func(group) (bool, error) { return fails == nil, fails })
+		}, func(*Filling) (bool, error) { return fails == nil, fails })
 		if errors.Is(err, ErrUnsettled) != (fails != nil) || (err == nil) != (fails == nil) {
 			t.Errorf("asked with %v: %v", fails, err)
 		}

@@ -16,6 +16,9 @@ import (
 	"bailiff/runtime/ledger/state"
 )
 
+// fewGroups is how many groups of a log one statement reads where many logs are read by turns.
+const fewGroups = 8
+
 // movePatience is how long a whole log may take to be written.
 const movePatience = 24 * time.Hour
 
@@ -112,14 +115,14 @@ func (s *Store) Drain(to string, use func(logs []commit.Log) error) error {
 	return s.pour(func(f *Filling) error {
 		var logs []commit.Log
 		for _, p := range f.logs {
-			logs = append(logs, s.looks(p.slot, max(1, pageGroups/len(f.logs)), p.query))
+			logs = append(logs, s.looks(p.slot, max(fewGroups, pageGroups/len(f.logs)), p.query))
 		}
 		if err := use(logs); err != nil {
 			return err
 		}
 		_, err := f.tx.Exec(f.ctx, `UPDATE bailiff.store SET moved = $1`, to)
 		return err
-	}, func(group) (bool, error) {
+	}, func(*Filling) (bool, error) {
 		made, err := s.db.made()
 		return made.moved == to, err
 	})
@@ -169,14 +172,20 @@ func (s *Store) Continue(more func(now time.Time, to *Filling) error) error {
 	}, s.ends)
 }
 
-// ends reports whether the first slot's log ends with a group.
-func (s *Store) ends(end group) (bool, error) {
-	there, err := s.db.last(0)
-	return there.is(end), err
+// ends reports whether the logs end with what was written. Where nothing was, that is not known.
+func (s *Store) ends(f *Filling) (ends bool, err error) {
+	for _, p := range f.logs {
+		there, err := s.db.last(p.slot)
+		if err != nil || !there.is(p.last) {
+			return false, err
+		}
+		ends = ends || p.last.last != p.began
+	}
+	return ends, nil
 }
 
-// pour has the logs of all slots written in one transaction, and kept says whether that was kept, of which the first log's end is given.
-func (s *Store) pour(write func(*Filling) error, kept func(end group) (bool, error)) error {
+// pour has the logs of all slots written in one transaction, and kept says whether that was kept.
+func (s *Store) pour(write func(*Filling) error, kept func(*Filling) (bool, error)) error {
 	slots, err := s.Count()
 	if err == nil {
 		err = errors.Join(s.check(slots), s.may())
@@ -190,7 +199,7 @@ func (s *Store) pour(write func(*Filling) error, kept func(end group) (bool, err
 	if err := s.still(); err != nil {
 		return err
 	}
-	var written *group // the end of the first log
+	var written *Filling
 	err = s.find.alone(context.Background(), movePatience, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx) error {
 		f := &Filling{ctx: ctx, tx: tx, start: s.find.calls.Go}
 		err := s.lock(f)
@@ -203,14 +212,14 @@ func (s *Store) pour(write func(*Filling) error, kept func(end group) (bool, err
 		if err := s.heard(f); err != nil { // one may have started meanwhile
 			return err
 		}
-		written = &f.logs[0].last
+		written = f
 		return f.finish()
 	})
 	if err != nil && written != nil {
 		err = settle(func() error {
 			_, err := s.db.copying.exec(sqlFree) // from now on the end of the logs is final
 			return err
-		}, func() (bool, error) { return kept(*written) }, err)
+		}, func() (bool, error) { return kept(written) }, err)
 	}
 	return err
 }
@@ -238,7 +247,7 @@ const (
 	sqlHeard = `SELECT name FROM bailiff.instances WHERE seen > clock_timestamp() - $1::bigint * interval '1 microsecond' LIMIT 1`
 
 	// sqlSeen says when they were.
-	sqlSeen = `SELECT name, (extract(epoch FROM seen) * 1000000)::bigint FROM bailiff.instances WHERE seen > clock_timestamp() - $1::bigint * interval '1 microsecond'`
+	sqlSeen = `SELECT name, (extract(epoch FROM max(seen)) * 1000000)::bigint FROM bailiff.instances WHERE seen > clock_timestamp() - $1::bigint * interval '1 microsecond' GROUP BY name`
 
 	// sqlFree moves every term: an owner that was not heard for long appends nothing any more.
 	sqlFree = `UPDATE bailiff.slots SET term = term + 1, owner = NULL, owner_name = NULL`
@@ -247,6 +256,9 @@ const (
 // lock locks the slots until the transaction ends.
 func (s *Store) lock(f *Filling) error {
 	if _, err := f.tx.Exec(f.ctx, sqlLock); err != nil {
+		return err
+	}
+	if _, err := s.readable(); err != nil { // it may have been exported while this waited
 		return err
 	}
 	if err := s.heard(f); err != nil {
@@ -259,7 +271,7 @@ func (s *Store) lock(f *Filling) error {
 	var first, last uint64
 	var hash []byte
 	_, err = pgx.ForEachRow(rows, []any{&first, &last, &hash}, func() error {
-		p := &pouring{Filling: f, slot: len(f.logs), last: group{first: first, last: last}}
+		p := &pouring{Filling: f, slot: len(f.logs), last: group{first: first, last: last}, began: last}
 		copy(p.last.hash[:], hash)
 		f.logs = append(f.logs, p)
 		return nil
@@ -417,8 +429,9 @@ func (f *Filling) end() error {
 // A pouring is the commit.Log of a slot.
 type pouring struct {
 	*Filling
-	slot int
-	last group // of those appended, without its data
+	slot  int
+	last  group  // of those appended, without its data
+	began uint64 // the LSN of the last record before that
 }
 
 var (
