@@ -27,7 +27,7 @@ type Options struct {
 	// Dropped calls visit with the records that retention has dropped from the log of a slot, up to where that begins, as far as they are at hand.
 	// nil: none are.
 	Dropped func(slot int, begins ledger.Head, visit func(lsn uint64, r *state.Record) error) error
-	// At is the time of the joining, in Unix nanoseconds.
+	// At is the time of the joining, in Unix nanoseconds, where no record says which time it was before.
 	At int64
 	// Random gives the secret of the state in snapshots.
 	Random io.Reader
@@ -38,6 +38,7 @@ type Options struct {
 // A Joined is what came of it. Bytes and Groups are those of the log that was made.
 type Joined struct {
 	commit.Copied
+	Ends    []ledger.Head // of the slots' logs
 	divided uint64
 	numbers [][]uint64 // by slot: which LSNs its records after divided have in the log that was made, 0 for one that is not there
 }
@@ -60,9 +61,13 @@ func (j *Joined) Reached(slot int, lsn uint64) uint64 {
 // which begins a stream; then the records of all slots, in the order of their times, each slot's in its own order, with new LSNs. A record of
 // the whole service comes once, after all that a slot has before its copy. Records of one slot alone are left out: copies, those of retention, and the
 // division. The log is read again, and has to come to the same of every key as its slot's alone. The error wraps
-// ledger.ErrDropped where retention has dropped records of a slot that are not at hand.
+// ledger.ErrDropped where retention has dropped records of a slot that are not at hand, and
+// ledger.ErrInvalid where the time of a slot's keys was set back.
 func Join(to commit.Log, o *Options) (*Joined, error) {
-	j := &joining{Options: o, joined: &Joined{divided: o.Divided, numbers: make([][]uint64, len(o.From))}}
+	if len(o.From) < 3 { // the first has no keys
+		return nil, fmt.Errorf("%w: %d logs to be joined", ledger.ErrInvalid, len(o.From))
+	}
+	j := &joining{Options: o, joined: &Joined{divided: o.Divided, numbers: make([][]uint64, len(o.From))}, defaults: make([]*state.Record, len(o.From))}
 	if err := j.begin(to); err != nil {
 		return nil, err
 	}
@@ -89,15 +94,16 @@ type joining struct {
 	*Options
 	joined   *Joined
 	filling  *commit.Restoring
-	begins   []ledger.Head
-	ends     []ledger.Head
+	begins   []ledger.Head // where the slots' logs begin, the first one's where it was divided
+	stream   [16]byte
 	whole    []byte    // the state where a log was divided; nil where no slot's records after that were dropped
 	bound    *[32]byte // the default policy that the record before has bound; nil where it is another record
 	sources  []*source
 	ready    heap.Heap[*source] // those whose record may be next
 	waiting  []*source
-	copied   uint64 // LSN of the first slot's latest record of the whole service that is there
-	restored int64  // time of the latest restoration that is there
+	copied   uint64          // LSN of the first slot's latest record of the whole service that is there
+	restored int             // how many restorations are there
+	defaults []*state.Record // by slot, the one that has bound the latest default policy
 }
 
 // begin checks where the logs begin, and has the one that is made begin.
@@ -117,19 +123,18 @@ func (j *joining) begin(to commit.Log) error {
 			fresh = from.Fresh()
 		}
 		end, err := commit.EndOf(log)
+		if err == nil && slot > 0 && begins.LSN != 0 && begins.LSN == j.Divided {
+			err = commit.VerifyDivided(j.From[0], slot, begins)
+		}
 		if err != nil {
 			return fmt.Errorf("slot %d: %w", slot, err)
 		}
-		j.begins, j.ends = append(j.begins, begins), append(j.ends, end)
+		j.begins, j.joined.Ends = append(j.begins, begins), append(j.joined.Ends, end)
 		ends.Write(binary.BigEndian.AppendUint64(end.Stream[:], end.LSN))
 		ends.Write(end.Hash[:])
 	}
-	if err := j.copyDivided(to, fresh); err != nil {
-		return err
-	}
-	r := state.Record{Kind: ledger.StoreJoined, Now: max(j.At, j.filling.Latest()), Slots: len(j.From) - 1}
-	_, err := j.filling.PutFirst(&r, [16]byte(ends.Sum(nil)))
-	return err
+	j.stream = [16]byte(ends.Sum(nil))
+	return j.copyDivided(to, fresh)
 }
 
 // beginning returns the place after which a log begins, and the state there, nil where that is record 0.
@@ -172,7 +177,7 @@ func (j *joining) copyDivided(to commit.Log, fresh *state.State) (err error) {
 	if j.filling, err = commit.CopyGroups(j.From[0], to, j.Divided, fresh, j.Told); err != nil {
 		return err
 	}
-	if j.filling.Head().LSN != j.Divided {
+	if j.begins[0] = j.filling.Head(); j.begins[0].LSN != j.Divided {
 		return fmt.Errorf("%w: the log of slot 0 has no group that ends with record %d, after which it was divided", ledger.ErrCorrupt, j.Divided)
 	}
 	if slices.ContainsFunc(j.begins[1:], func(begins ledger.Head) bool { return begins.LSN > j.Divided }) {
@@ -188,6 +193,9 @@ func (j *joining) merge() error {
 			return err
 		}
 	}
+	if err := j.first(); err != nil {
+		return err
+	}
 	for {
 		for j.ready.Len() > 0 {
 			s := j.ready.Pop()
@@ -200,12 +208,46 @@ func (j *joining) merge() error {
 			}
 		}
 		if len(j.waiting) == 0 {
-			return j.filling.Flush()
+			return errors.Join(j.bindLatest(), j.filling.Flush())
 		}
 		if err := j.release(); err != nil {
 			return err
 		}
 	}
+}
+
+// first adds the record of the joining, with the time of the first one that comes after it, so that retention drops it with those.
+func (j *joining) first() error {
+	r := state.Record{Kind: ledger.StoreJoined, Now: j.At, Slots: len(j.From) - 1}
+	for n, s := range slices.Concat(j.ready.Items(), j.waiting) {
+		if n == 0 || s.record.Now < r.Now {
+			r.Now = s.record.Now
+		}
+	}
+	_, err := j.filling.PutFirst(&r, j.stream)
+	return err
+}
+
+// bindLatest has the default policy with the highest serial be the last one that is bound, and of those without the one that was bound last: slots
+// may have different ones, as long as not every instance has the new one.
+func (j *joining) bindLatest() error {
+	var last, latest *state.Record
+	for _, r := range j.defaults {
+		if r == nil {
+			continue
+		}
+		if latest == nil || r.Default.Serial > latest.Default.Serial || r.Default.Serial == latest.Default.Serial && r.Now > latest.Now {
+			latest = r
+		}
+		if last == nil || r.Now >= last.Now {
+			last = r
+		}
+	}
+	if latest == nil || latest.Default.PolicyHash == last.Default.PolicyHash {
+		return nil
+	}
+	_, err := j.filling.Put(latest)
+	return err
 }
 
 // advance reads a slot's next record, and notes whether it may be next in the log that is made.
@@ -215,10 +257,12 @@ func (j *joining) advance(s *source) error {
 		switch {
 		case err != nil:
 			return fmt.Errorf("slot %d: %w", s.slot, err)
-		case !more && s.lsn < j.ends[s.slot].LSN:
-			return fmt.Errorf("%w: the log of slot %d was read up to record %d, and ends with %d", ledger.ErrCorrupt, s.slot, s.lsn, j.ends[s.slot].LSN)
+		case !more && s.chain.Head != j.joined.Ends[s.slot]:
+			return fmt.Errorf("%w: the log of slot %d was read up to record %d, and ends with %d", ledger.ErrCorrupt, s.slot, s.lsn, j.joined.Ends[s.slot].LSN)
 		case !more:
 			return nil
+		case s.record.Kind == ledger.ClockSet:
+			return fmt.Errorf("%w: the time of the keys of slot %d was set back there (bailiff clock accept), which one log can't say of some keys alone", ledger.ErrInvalid, s.slot)
 		case j.skips(s):
 			j.number(s, 0)
 		case s.record.Kind == ledger.ServiceRestored, s.record.Follows(): // it comes after all that slots have before it
@@ -241,8 +285,12 @@ func (j *joining) skips(s *source) bool {
 	switch r := &s.record; r.Kind {
 	case ledger.StoreDivided, ledger.EventsDropped:
 		return true
-	case ledger.ServiceRestored:
-		return r.Restored.At <= j.restored
+	case ledger.ServiceRestored: // each log has all of them
+		if s.restored < j.restored {
+			s.restored++
+			return true
+		}
+		return false
 	default:
 		return r.Origin != 0 && r.Origin <= j.copied
 	}
@@ -263,8 +311,9 @@ func (j *joining) release() error {
 	if err := j.add(first); err != nil {
 		return err
 	}
-	if r := &first.record; r.Kind == ledger.ServiceRestored {
-		j.restored = r.Restored.At
+	if first.record.Kind == ledger.ServiceRestored {
+		j.restored++
+		first.restored++
 	} else {
 		j.copied = first.lsn
 	}
@@ -288,6 +337,10 @@ func (j *joining) add(s *source) error {
 	r := &s.record
 	if s.slot == 0 && r.Key != (ledger.ID{}) {
 		return fmt.Errorf("%w: record %d of slot 0 is of a key", ledger.ErrCorrupt, s.lsn)
+	}
+	if r.Kind == ledger.DefaultBound {
+		bound := *r
+		j.defaults[s.slot] = &bound
 	}
 	if j.isBound(r) {
 		j.number(s, 0)
@@ -357,7 +410,7 @@ func (j *joining) compare() error {
 		var differs *ledger.ID
 		alone.Keys(func(key ledger.Key) {
 			keys++
-			if _, there := made.Key(key.ID); !there || !bytes.Equal(alone.AppendKey(nil, key.ID), made.AppendKey(nil, key.ID)) {
+			if there, _ := made.Key(key.ID); there != key || !bytes.Equal(alone.AppendKey(nil, key.ID), made.AppendKey(nil, key.ID)) {
 				differs = &key.ID
 			}
 		})

@@ -54,6 +54,10 @@ func recordOf(text string) (r state.Record, err error) {
 		}
 	case "policy":
 		r.Kind, r.Key, r.Default = ledger.DefaultBound, ledger.ID{}, &state.DefaultEffect{PolicyHash: [32]byte{byte(n)}}
+	case "serial": // a default policy with a serial
+		r.Kind, r.Key, r.Default = ledger.DefaultBound, ledger.ID{}, &state.DefaultEffect{PolicyHash: [32]byte{byte(n)}, Serial: n}
+	case "clock":
+		r.Kind, r.Key = ledger.ClockSet, ledger.ID{}
 	case "divided":
 		r.Kind, r.Key, r.Slots = ledger.StoreDivided, ledger.ID{}, 2
 	case "restored":
@@ -64,7 +68,7 @@ func recordOf(text string) (r state.Record, err error) {
 	return r, err
 }
 
-// logOf makes a log of records.
+// logOf makes a log of records, of which those up to a semicolon are a group.
 func logOf(records string) (*memory.Log, error) {
 	log := memory.NewLog()
 	filling, err := commit.Restore(log)
@@ -73,6 +77,12 @@ func logOf(records string) (*memory.Log, error) {
 	}
 	for _, text := range strings.Split(records, ",") {
 		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		if text == ";" {
+			if err := filling.Flush(); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		r, err := recordOf(text)
@@ -102,6 +112,9 @@ func show(log *memory.Log, out *strings.Builder) error {
 		fmt.Fprintf(out, "%d %s %d", lsn, r.Kind, (r.Now-ledgertest.Start)/1e9)
 		if r.Key != (ledger.ID{}) {
 			fmt.Fprintf(out, " of key %d", r.Key[15])
+		}
+		if r.Default != nil {
+			fmt.Fprintf(out, ", policy %d", r.Default.PolicyHash[0])
 		}
 		if r.Origin != 0 || r.Slots != 0 {
 			fmt.Fprintf(out, " origin %d, %d slots", r.Origin, r.Slots)
@@ -167,32 +180,49 @@ func (c careless) Append(first uint64, group []byte) error {
 	return c.Log.Append(first, group)
 }
 
+// read makes a log of records.
+func read(t *testing.T, records string) *memory.Log {
+	t.Helper()
+	log, err := logOf(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log
+}
+
 // TestJoinCareless: a log that does not keep what it is given is noticed, and so is one that has records.
 func TestJoinCareless(t *testing.T) {
-	first, err := logOf("freeze 1 0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := logOf("key 2 1, change 3 1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := joining.Options{From: []commit.Log{first, second}, At: at(100), Random: rand.Reader, Told: func(uint64) {}}
-	for _, to := range []commit.Log{careless{memory.NewLog(), 1}, careless{memory.NewLog(), 2}} {
-		if _, err := joining.Join(to, &o); !errors.Is(err, ledger.ErrCorrupt) {
-			t.Error(err)
+	freeze := read(t, "freeze 1 0")
+	o := joining.Options{From: []commit.Log{freeze, read(t, "key 2 1, change 3 1"), memory.NewLog()}, At: at(100), Random: rand.Reader, Told: func(uint64) {}}
+	for to, says := range map[commit.Log]string{
+		careless{memory.NewLog(), 1}: "the copy: ", careless{memory.NewLog(), 2}: "the copy: ", freeze: "has records",
+	} {
+		if _, err := joining.Join(to, &o); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", says, err)
 		}
 	}
-	if _, err := joining.Join(first, &o); !errors.Is(err, ledger.ErrInvalid) {
-		t.Error(err)
+}
+
+// TestJoinAltered: a group of a slot's log that is another one, or can't be read, is noticed, though what follows it is as it was.
+func TestJoinAltered(t *testing.T) {
+	groups := func(log *memory.Log) (all [][]byte) {
+		if err := log.Read(1, func(_ uint64, group []byte) bool { all = append(all, group); return true }); err != nil {
+			t.Fatal(err)
+		}
+		return all
 	}
-	o.Told = func(uint64) { panic("told of a record that can't be read") }
-	o.From[1] = careless{memory.NewLog(), 1}
-	if err := o.From[1].Append(1, []byte("not a group at all")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := joining.Join(memory.NewLog(), &o); err == nil {
-		t.Error("a log that can't be read is joined")
+	good, other := groups(read(t, "key 2 1,;, change 3 1,;, change 5 1")), groups(read(t, "key 2 1,;, change 4 1,;, change 5 1"))
+	for what, second := range map[string][]byte{"another group": other[1], "no group": []byte("what is this"), "the first one": good[0]} {
+		log := memory.NewLog()
+		for n, group := range [][]byte{good[0], second, good[2]} {
+			if err := log.Append(uint64(n+1), group); err != nil { //nolint:gosec // it is small
+				t.Fatal(err)
+			}
+		}
+		o := joining.Options{From: []commit.Log{memory.NewLog(), log, memory.NewLog()}, At: at(100), Random: rand.Reader, Told: func(uint64) {}}
+		if _, err := joining.Join(memory.NewLog(), &o); !errors.Is(err, ledger.ErrCorrupt) || !strings.Contains(err.Error(), "slot 1: ") {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
 
@@ -215,13 +245,6 @@ func (s shifty) Read(from uint64, yield func(uint64, []byte) bool) error {
 
 // TestJoinChanged: a log that ends early, or has other records when it is read again, is not joined.
 func TestJoinChanged(t *testing.T) {
-	read := func(records string) *memory.Log {
-		log, err := logOf(records)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return log
-	}
 	const records = "key 2 1, change 3 1"
 	for says, others := range map[string]string{
 		"was read up to record 0": "", "to another state of key": "key 2 1, change 4 1", "has 1 keys, and those of the slots 0": "freeze 1 7",
@@ -230,7 +253,7 @@ func TestJoinChanged(t *testing.T) {
 		if others == "" {
 			times = 1
 		}
-		log := shifty{read(records), read(others), &times}
+		log := shifty{read(t, records), read(t, others), &times}
 		o := joining.Options{From: []commit.Log{memory.NewLog(), log, memory.NewLog()}, At: at(100), Random: rand.Reader, Told: func(uint64) {}}
 		if _, err := joining.Join(memory.NewLog(), &o); !errors.Is(err, ledger.ErrCorrupt) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", others, err)

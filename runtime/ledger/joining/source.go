@@ -18,6 +18,9 @@ type source struct {
 	stop   func()
 	lsn    uint64
 	record state.Record // the one at lsn
+	chain  commit.Chain // of the groups of the log
+
+	restored int // how many restorations of it are in the log that is made
 }
 
 // errStopped says that no more records are wanted.
@@ -25,37 +28,40 @@ var errStopped = errors.New("ledger: no more records are wanted")
 
 // newSource begins to read a slot's records from after the division.
 func newSource(slot int, o *Options, begins ledger.Head) *source {
-	s := &source{slot: slot, begins: begins, lsn: o.Divided}
+	s := &source{slot: slot, begins: begins, lsn: o.Divided, chain: commit.Chain{Head: begins}}
 	s.next, s.stop = iter.Pull2(func(yield func(uint64, error) bool) {
-		took := func(lsn uint64) error {
-			if !yield(lsn, nil) {
+		visit := func(lsn uint64, r *state.Record) error {
+			if s.record = *r; !yield(lsn, nil) {
 				return errStopped
 			}
 			return nil
 		}
 		var err error
 		if begins.LSN > o.Divided {
-			err = o.Dropped(slot, begins, func(lsn uint64, r *state.Record) error {
-				s.record = *r
-				return took(lsn)
-			})
+			err = o.Dropped(slot, begins, visit)
 		}
 		if err == nil {
-			err = commit.Records(o.From[slot], func(uint64, *state.State) {}, func(lsn uint64, record string) error {
-				if lsn <= max(o.Divided, begins.LSN) { // of the base
-					return nil
-				}
-				if err := s.record.Decode(record); err != nil {
-					return fmt.Errorf("record %d: %w", lsn, err)
-				}
-				return took(lsn)
-			})
+			err = s.follow(o.From[slot], visit)
 		}
 		if err != nil && !errors.Is(err, errStopped) {
 			yield(0, err)
 		}
 	})
 	return s
+}
+
+// follow reads a log from where it begins, of which each group has to follow the one before.
+func (s *source) follow(log commit.Log, visit func(lsn uint64, r *state.Record) error) error {
+	var problem error
+	err := log.Read(s.begins.LSN+1, func(first uint64, group []byte) bool {
+		if first > s.begins.LSN {
+			if problem = s.chain.Next(group, visit); problem != nil && !errors.Is(problem, errStopped) {
+				problem = fmt.Errorf("%w: %w", ledger.ErrCorrupt, problem)
+			}
+		}
+		return problem == nil
+	})
+	return errors.Join(problem, err)
 }
 
 // advance reads the next record; false where there is none.
