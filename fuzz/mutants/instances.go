@@ -31,6 +31,9 @@ var Divided = []Mutant{
 	{"a key's first events are not proved", fileDivided, "\tif lsn <= d.at {\n\t\treturn d.before", "\tif lsn <= 0 {\n\t\treturn d.before"},
 	{"an instance that starts during an import is not noticed", "runtime/ledger/postgres/moving.go", "if err := s.heard(f); err != nil { // one", "if err := s.heard(f); err != nil && false { // one"},
 	{"two imports fill one store", "runtime/ledger/postgres/moving.go", "return p.last.last != 0 }", "return false }"},
+	{"two exports serve one record", "runtime/ledger/postgres/moving.go", "if _, err := s.readable(); err != nil { // it may", "if _, err := s.readable(); err != nil && false { // it may"},
+	{"an instance that was killed is taken for one that runs", "runtime/ledger/postgres/moving.go", "max(seen)", "min(seen)"},
+	{"a transaction that was rolled back is taken for kept", "runtime/ledger/postgres/moving.go", "ends = ends || p.last.last != p.began", "ends = true"},
 	{"the freeze of a restoration is followed by nobody", "runtime/ledger/commit/restore.go", "Kind: ledger.ServiceFrozen, Now", "Kind: ledger.ServiceThawed, Now"},
 }
 
@@ -38,11 +41,15 @@ var Divided = []Mutant{
 var Joined = []Mutant{
 	{"a freeze does not wait for the slots", fileJoining, "case s.record.Kind == ledger.ServiceRestored, s.record.Follows():", "case false:"},
 	{"a freeze is there for each slot", fileJoining, "return r.Origin != 0 && r.Origin <= j.copied", "return false"},
-	{"a restoration is there for each slot", fileJoining, "return r.Restored.At <= j.restored", "return false"},
+	{"a restoration is there for each slot", fileJoining, "if s.restored < j.restored {", "if false {"},
 	{"slots come one after the other", "runtime/ledger/joining/source.go", "if s.record.Now != other.record.Now {", "if false {"},
 	{"a default policy that came back is left out", fileJoining, "\t\tj.bound = nil\n", ""},
 	{"another delivery is settled", fileJoining, "[]*uint64{&r.Settled.LSN, &r.Forgets}", "[]*uint64{&r.Forgets}"},
-	{"a log that ends early is joined", fileJoining, "case !more && s.lsn < j.ends[s.slot].LSN:", "case false:"},
+	{"a log that ends early is joined", fileJoining, "case !more && s.chain.Head != j.joined.Ends[s.slot]:", "case false:"},
+	{"the copy is not read", fileJoining, "if err := j.filling.Verify(); err != nil {", "if false {\n\t\tvar err error"},
+	{"the policy with the highest serial is replaced", fileJoining, "errors.Join(j.bindLatest(), j.filling.Flush())", "j.filling.Flush()"},
+	{"a time that was set back is that of all keys", fileJoining, "case s.record.Kind == ledger.ClockSet:", "case false:"},
+	{"retention waits for the joining", fileJoining, "if n == 0 || s.record.Now < r.Now {", "if n < 0 {"},
 	{"a collector misses an event", fileJoining, "return number - 1", "return number"},
 	{"what the log comes to is not compared", fileJoining, "if differs != nil {", "if false {"},
 	{"keys are not counted", fileJoining, "if keys != j.joined.Keys {", "if false {"},

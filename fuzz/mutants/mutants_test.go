@@ -35,7 +35,7 @@ var (
 	replacing    = suite{"runtime/ledger/postgres", "--- FAIL: TestReplaced", []string{"-test.run", "^TestReplaced"}}
 	joined       = suite{"runtime/ledger/joining", "--- FAIL: Test", nil}
 	renumbered   = suite{"runtime/ledger/slots", "--- FAIL: Test", []string{"-test.run", "^TestConformanceJoined$"}}
-	dividing     = suite{"runtime/ledger/postgres", "--- FAIL: Test", []string{"-test.run", "^TestDivided|^TestContinue$|^TestFill$"}}
+	dividing     = suite{"runtime/ledger/postgres", "--- FAIL: Test", []string{"-test.run", "^TestDivided|^TestContinue|^TestFill$|^TestDrain"}}
 	passing      = suite{"httpd", "--- FAIL: TestPass", []string{"-test.run", "^TestPass(able|ed)"}}
 	spelling     = suite{"fuzz/laws", "Falsified after ", []string{"-test.run", "^TestLaws$/one_form|^TestLaws$/spelling_of_a_rule|^TestLaws$/list_around", "-test.failfast"}}
 )

@@ -140,6 +140,10 @@ type Delivery struct {
 	Attempts int    // made so far, and failed
 	Event    LoggedEvent
 
+	// Renumbered is the stream in which the event has got its LSN anew, since the logs of slots became one; zeros where it did not. Another
+	// event may have had that LSN before.
+	Renumbered [16]byte
+
 	Opening uint64 // of several slots, which time the slot was here that handed it out
 }
 

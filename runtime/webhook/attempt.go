@@ -3,6 +3,7 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,9 +37,13 @@ type payload struct {
 	Data      eventjson.Event `json:"data"`
 }
 
-// messageID returns the webhook-id of a delivery.
+// messageID returns the webhook-id of a delivery, which no other event of the webhook has.
 func messageID(d *ledger.Delivery) string {
-	return d.Webhook.ID.String() + "." + strconv.FormatUint(d.LSN, 10)
+	id := d.Webhook.ID.String() + "." + strconv.FormatUint(d.LSN, 10)
+	if d.Renumbered != [16]byte{} {
+		id += "." + hex.EncodeToString(d.Renumbered[:8])
+	}
+	return id
 }
 
 // An outcome is what came of an attempt.

@@ -192,3 +192,13 @@ func TestReceiver(t *testing.T) {
 		}
 	}
 }
+
+// TestMessageID: an event has one id for a webhook, and where its LSN is another one than it was, one that no event had with that LSN.
+func TestMessageID(t *testing.T) {
+	d := ledger.Delivery{Webhook: ledger.Webhook{ID: ledger.ID{1}}, LSN: 7}
+	before := messageID(&d)
+	d.Renumbered = [16]byte{2, 3}
+	if after := messageID(&d); before != "01000000-0000-0000-0000-000000000000.7" || after != before+".0203000000000000" {
+		t.Errorf("%s, then %s", before, after)
+	}
+}

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -108,36 +109,51 @@ func (c *exportCommand) fits(s *cmdsettings.Settings, signer *attest.Signer, log
 	if len(logs) > 1 {
 		path = s.SlotCheckpointPath
 	}
-	held, missing := 0, error(nil)
+	held := 0
 	for slot, log := range logs {
-		text, err := cli.ReadFile(path(slot), attest.MaxCheckpointBytes)
-		switch {
-		case cli.IsMissing(path(slot)):
-			missing = err
-			continue
-		case err != nil:
-			return cli.Fail("%v", err)
-		}
-		kept, err := signer.CheckpointVerifier().Open(text)
+		fits, err := fitsOne(signer, path(slot), log, len(logs) > 1)
 		if err != nil {
-			return cli.Fail("%s: %v", path(slot), err)
+			return err
 		}
-		chain, err := commit.VerifyChain(log, kept.LSN)
-		if err != nil {
-			return cli.Fail("the record is not good, and nothing was exported: %v", err)
+		if fits {
+			held++
 		}
-		if len(logs) > 1 && kept.LSN < chain.Begins.After.LSN { // it is of what retention has dropped since
-			continue
-		}
-		if err := client.Fits(chain, kept, false); err != nil {
-			return cli.Fail("%v (%s)", err, path(slot))
-		}
-		held++
 	}
 	if held == 0 {
-		return cli.Fail("%v; set SVC_DATA_DIR to the folder of the instance that decided, or, if the database can't have lost records, give --no-checkpoint", missing)
+		return cli.Fail("no checkpoint in %s is of the record as it is in the database; set SVC_DATA_DIR to the folder of the instance that decided, or, if the database can't have lost records, give --no-checkpoint", s.DataDir)
 	}
 	return nil
+}
+
+// fitsOne holds a log against the checkpoint at a path, and reports whether there is one. The checkpoint of a slot may be of what retention has dropped
+// since, if the instance has not had the slot for long.
+func fitsOne(signer *attest.Signer, path string, log commit.Log, several bool) (bool, error) {
+	if cli.IsMissing(path) {
+		return false, nil
+	}
+	text, err := cli.ReadFile(path, attest.MaxCheckpointBytes)
+	if err != nil {
+		return false, cli.Fail("%v", err)
+	}
+	verifier := signer.CheckpointVerifier()
+	kept, err := verifier.Open(text)
+	if err != nil {
+		return false, cli.Fail("%s: %v", path, err)
+	}
+	chain, err := commit.VerifyChain(log, kept.LSN)
+	if err == nil && chain.Begins.After.LSN > 0 {
+		_, err = retention.VerifyBeginning(chain.Begins, verifier)
+	}
+	switch {
+	case err != nil:
+		return false, cli.Fail("the record is not good, and nothing was exported: %v", err)
+	case several && kept.LSN < chain.Begins.After.LSN:
+		return false, nil
+	}
+	if err := client.Fits(chain, kept, false); err != nil {
+		return false, cli.Fail("%v (%s)", err, path)
+	}
+	return true, nil
 }
 
 // copy makes the record beside its place, and then gives it its name. The database has let go of it by then.
@@ -174,8 +190,8 @@ func (c *exportCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pg
 // An exported is a record that was made of the logs of a database.
 type exported struct {
 	commit.Copied
-	slots int
-	sent  string // how far its events were sent to a collector; "" where none were
+	from []ledger.Head // where the logs of several slots end
+	sent string        // how far its events were sent to a collector; "" where none were
 }
 
 // export makes a record of logs.
@@ -186,7 +202,7 @@ func (c *exportCommand) export(s *cmdsettings.Settings, store *pgledger.Store, s
 			return nil, err
 		}
 		sent, err := store.Place(pgledger.SentByOTLP)
-		return &exported{copied, 1, sent}, err
+		return &exported{copied, nil, sent}, err
 	}
 	divided, err := store.Divided()
 	if err != nil {
@@ -200,7 +216,7 @@ func (c *exportCommand) export(s *cmdsettings.Settings, store *pgledger.Store, s
 		return nil, err
 	}
 	sent, err := sentOf(store, joined, len(from), divided)
-	return &exported{joined.Copied, len(from) - 1, sent}, err
+	return &exported{joined.Copied, joined.Ends, sent}, err
 }
 
 // dropped reads the records that retention has dropped from the log of a slot from the files that it has exported.
@@ -234,17 +250,8 @@ func sentOf(store *pgledger.Store, joined *joining.Joined, logs int, divided uin
 		if err != nil {
 			return "", err
 		}
-		lsn := divided
-		if slot == 0 {
-			lsn = 0
-		}
-		if place != "" {
-			any = true
-			if _, lsn, err = otlp.ReadPlace(place); err != nil {
-				return "", cli.Fail("the place up to which a collector has the events of slot %d can't be read: %v", slot, err)
-			}
-		}
-		reached = min(reached, joined.Reached(slot, lsn))
+		any = any || place != ""
+		reached = min(reached, joined.Reached(slot, sentUpTo(place, joined.Ends[slot], slot, divided)))
 	}
 	if !any {
 		return "", nil
@@ -252,14 +259,35 @@ func sentOf(store *pgledger.Store, joined *joining.Joined, logs int, divided uin
 	return otlp.PlaceAt(ledger.Head{Stream: joined.Stream, LSN: reached}), nil
 }
 
+// sentUpTo returns the LSN in a slot's log up to which a collector has its events: where the place is of another stream than that of its end, none of
+// those since the division.
+func sentUpTo(place string, end ledger.Head, slot int, divided uint64) uint64 {
+	stream, lsn, err := otlp.ReadPlace(place)
+	switch {
+	case err == nil && stream == hex.EncodeToString(end.Stream[:]):
+		return lsn
+	case slot == 0:
+		return 0
+	}
+	return divided
+}
+
 // tell describes the record.
 func (e *exported) tell(std cli.Streams) {
-	if e.slots == 1 {
+	if len(e.from) == 0 {
 		tellCopied(std, "exported", e.Copied)
 		return
 	}
-	tellMade(std, fmt.Sprintf("exported from %d slots", e.slots), e.Copied)
-	fmt.Fprintln(std.Out, "the record was read back: of every key it comes to the same state as the log of its slot")
+	tellMade(std, fmt.Sprintf("exported from %d slots", len(e.from)-1), e.Copied)
+	fmt.Fprintln(std.Out, "the record was read back: every key, its limits, holds, policies and webhooks are as in the log of its slot")
+}
+
+// endsOf lists where the logs of slots end, with which the stream of the record that was made of them begins: stream, LSN and hash of each, slot 0's first.
+func endsOf(logs []ledger.Head) (text []byte) {
+	for _, end := range logs {
+		text = fmt.Appendf(text, "%x %d %x\n", end.Stream, end.LSN, end.Hash)
+	}
+	return text
 }
 
 // finish writes what a service needs beside the record.
@@ -274,6 +302,9 @@ func (c *exportCommand) finish(s *cmdsettings.Settings, store *pgledger.Store, s
 	}
 	if err == nil {
 		err = atomicfile.ReplacePrivate(filepath.Join(c.To, filepath.Base(s.CheckpointPath())), signed)
+	}
+	if err == nil && len(made.from) > 0 {
+		err = atomicfile.Create(filepath.Join(beside, "joined"), endsOf(made.from))
 	}
 	if err == nil && made.sent != "" { // its service continues there
 		err = atomicfile.ReplacePrivate(filepath.Join(c.To, filepath.Base(s.OTLPPath())), []byte(made.sent))

@@ -198,7 +198,7 @@ func TestExportOfSlots(t *testing.T) {
 	s.must(err)
 	defer store.Close()
 	for slot, place := range []uint64{31, 30, 30, 30} {
-		s.must(store.KeepPlace(pgledger.SentBySlot(slot), otlp.PlaceAt(ledger.Head{LSN: place})))
+		s.must(store.KeepPlace(pgledger.SentBySlot(slot), otlp.PlaceAt(ledger.Head{Stream: streamOf(t, store, slot), LSN: place})))
 	}
 	exporting := &exportCommand{To: back}
 	third, err := os.ReadFile(settings.SlotCheckpointPath(3))
@@ -231,6 +231,37 @@ func TestExportOfSlots(t *testing.T) {
 	if said := s.said.String(); !strings.Contains(said, "imported: 31 records in ") || !strings.Contains(said, "the keys are in 5 slots") {
 		t.Error(said)
 	}
+}
+
+// TestSentUpTo: a collector has the events of a slot up to a place in its stream, and of another stream none since the division.
+func TestSentUpTo(t *testing.T) {
+	end := ledger.Head{Stream: [16]byte{1}, LSN: 9}
+	for _, c := range []struct {
+		place string
+		slot  int
+		want  uint64
+	}{
+		{otlp.PlaceAt(ledger.Head{Stream: [16]byte{1}, LSN: 7}), 1, 7}, {otlp.PlaceAt(ledger.Head{Stream: [16]byte{2}, LSN: 7}), 1, 5},
+		{"", 1, 5}, {"nonsense", 1, 5}, {"", 0, 0}, {otlp.PlaceAt(ledger.Head{Stream: [16]byte{1}, LSN: 3}), 0, 3},
+	} {
+		if got := sentUpTo(c.place, end, c.slot, 5); got != c.want {
+			t.Errorf("%q of slot %d: %d, want %d", c.place, c.slot, got, c.want)
+		}
+	}
+}
+
+// streamOf is the stream of a slot's log.
+func streamOf(t *testing.T, store *pgledger.Store, slot int) (stream [16]byte) {
+	t.Helper()
+	err := store.Look(slot, func(log commit.Log) error {
+		end, err := commit.EndOf(log)
+		stream = end.Stream
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stream
 }
 
 // TestMoveRefused: each reason not to move a record has its words, and nothing is moved.

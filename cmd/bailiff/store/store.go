@@ -217,6 +217,9 @@ func tellSlots(std cli.Streams, status *pgledger.Status, lease time.Duration) {
 	if none := of[""]; none != nil {
 		fmt.Fprintf(std.Out, "no instance decides for the slots %s\n", ranges(none))
 	}
+	if status.Moved != "" {
+		fmt.Fprintf(std.Out, "the record was exported to %s\n", status.Moved)
+	}
 }
 
 // ranges writes ascending numbers briefly, such as 0-3, 7.

@@ -148,6 +148,7 @@ func (l *Ledger) Due(ctx context.Context, at int64, limit int) (due []ledger.Del
 	slices.SortFunc(taken, func(a, b state.Waiting) int { return cmp.Compare(a.LSN, b.LSN) })
 	for _, w := range taken {
 		due = append(due, l.state.Delivery(w))
+		due[len(due)-1].Renumbered = l.renumbered(w.LSN)
 		l.outbox.out[handOut{w.Webhook, w.LSN}] = true
 	}
 	l.mu.Unlock()

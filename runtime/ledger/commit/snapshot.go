@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/state"
@@ -19,6 +20,8 @@ import (
 //	       20  LSN of the last record, 8 bytes
 //	       28  SHA-256 of the group that it ends
 //	       60  the index of times: number of segments, and of each its first LSN, count, first and last time as varints
+//	           in "bls2", of a log into which logs of slots were joined: how often they were, and of each time the LSN of the record as
+//	           a varint, and the stream that began with it
 //	           the state, as its own package writes it
 //	   end-32  SHA-256 of all bytes before
 //
@@ -26,6 +29,7 @@ import (
 // as true as a replay is: it is one.
 const (
 	snapshotMagic  = "bls1"
+	snapshotJoined = "bls2"
 	snapshotHeader = 60
 
 	// snapshotEvery is how many records are written between two snapshots, unless Options say otherwise: about ten
@@ -47,6 +51,24 @@ type past struct {
 	state *state.State
 	head  ledger.Head
 	times timeIndex
+
+	joined []joined
+}
+
+// A joined is a record after which records have other LSNs than they had in the logs of slots that became one.
+type joined struct {
+	lsn    uint64
+	stream [16]byte // that began with it
+}
+
+// renumbered returns the stream in which a record has got its LSN anew; zeros where none did.
+func (p *past) renumbered(lsn uint64) (stream [16]byte) {
+	for _, j := range p.joined {
+		if j.lsn < lsn {
+			stream = j.stream
+		}
+	}
+	return stream
 }
 
 // replay adds a group, and calls visit after each of its records.
@@ -63,6 +85,9 @@ func (p *past) replay(r *state.Record, first uint64, b []byte, visit func()) err
 			return fmt.Errorf("record %d: a new stream begins with a restoration of the one before, or with the records of slots, and with nothing else", lsn)
 		}
 		times = times.with(r.Now)
+		if r.Kind == ledger.StoreJoined {
+			p.joined = append(p.joined, joined{lsn, s.stream})
+		}
 		if err := p.state.Apply(lsn, r); err != nil {
 			return err
 		}
@@ -79,6 +104,9 @@ func (p *past) replay(r *state.Record, first uint64, b []byte, visit func()) err
 // snapshot returns the snapshot of p.
 func (p *past) snapshot() []byte {
 	b := []byte(snapshotMagic)
+	if len(p.joined) > 0 {
+		b = []byte(snapshotJoined)
+	}
 	b = append(b, p.head.Stream[:]...)
 	b = binary.BigEndian.AppendUint64(b, p.head.LSN)
 	b = append(b, p.head.Hash[:]...)
@@ -86,6 +114,12 @@ func (p *past) snapshot() []byte {
 	for _, s := range p.times.segments {
 		b = binary.AppendUvarint(binary.AppendUvarint(b, s.first), s.count)
 		b = binary.AppendVarint(binary.AppendVarint(b, s.times.from), s.times.to)
+	}
+	if len(p.joined) > 0 {
+		b = binary.AppendUvarint(b, uint64(len(p.joined)))
+		for _, j := range p.joined {
+			b = append(binary.AppendUvarint(b, j.lsn), j.stream[:]...)
+		}
 	}
 	b = p.state.AppendSnapshot(b)
 	sum := sha256.Sum256(b)
@@ -100,7 +134,7 @@ func readSnapshot(b []byte) (*past, error) {
 	switch {
 	case end < snapshotHeader || sha256.Sum256(b[:end]) != [sha256.Size]byte(b[end:]):
 		return nil, fmt.Errorf("%w: it is not as it was written", errSnapshot)
-	case string(b[:len(snapshotMagic)]) != snapshotMagic:
+	case string(b[:len(snapshotMagic)]) != snapshotMagic && string(b[:len(snapshotMagic)]) != snapshotJoined:
 		return nil, fmt.Errorf("%w: another version wrote it", errSnapshot)
 	}
 	p := &past{head: ledger.Head{LSN: binary.BigEndian.Uint64(b[20:])}}
@@ -112,10 +146,27 @@ func readSnapshot(b []byte) (*past, error) {
 		return nil, fmt.Errorf("%w: its index of times: %w", errSnapshot, err)
 	}
 	p.times.segments = segments
+	if string(b[:len(snapshotMagic)]) == snapshotJoined {
+		if p.joined, err = readJoined(rest); err != nil {
+			return nil, fmt.Errorf("%w: its joinings: %w", errSnapshot, err)
+		}
+	}
 	if p.state, err = state.ReadSnapshot(b[end-rest.Len() : end]); err != nil {
 		return nil, fmt.Errorf("%w: %w", errSnapshot, err)
 	}
 	return p, nil
+}
+
+func readJoined(r *bytes.Reader) (all []joined, err error) {
+	n, err := binary.ReadUvarint(r)
+	for ; n > 0 && err == nil; n-- {
+		var j joined
+		if j.lsn, err = binary.ReadUvarint(r); err == nil {
+			_, err = io.ReadFull(r, j.stream[:])
+		}
+		all = append(all, j)
+	}
+	return all, err
 }
 
 func readSegments(r *bytes.Reader) (segments []segment, err error) {

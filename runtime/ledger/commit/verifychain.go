@@ -19,7 +19,7 @@ type Verified struct {
 	At   [32]byte
 	Ends bool
 
-	// Streams are the ids of the log: one, and one for each time that it was restored from a backup.
+	// Streams are the ids of the log: one, and one for each time that it was restored from a backup, or that logs of slots became part of it.
 	Streams [][16]byte
 
 	// Torn says that a last group follows whose checksum is wrong: a write that was cut off and never acknowledged, or an

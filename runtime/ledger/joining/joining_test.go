@@ -3,6 +3,8 @@ package joining_test
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -126,6 +128,21 @@ func show(log *memory.Log, out *strings.Builder) error {
 	return err
 }
 
+// streamOf is the stream of the log that is made, as the specification has it.
+func streamOf(t *testing.T, o *joining.Options) [16]byte {
+	t.Helper()
+	text := []byte("joined")
+	for _, log := range o.From {
+		chain, err := commit.VerifyChain(log, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(binary.BigEndian.AppendUint64(append(text, chain.Head.Stream[:]...), chain.Head.LSN), chain.Head.Hash[:]...)
+	}
+	sum := sha256.Sum256(text)
+	return [16]byte(sum[:])
+}
+
 // TestJoin has logs of slots become one, by testdata/join.txt: a line for each log, the first slot's first.
 func TestJoin(t *testing.T) {
 	datadriven.RunTest(t, "testdata/join.txt", func(t *testing.T, d *datadriven.TestData) string {
@@ -149,6 +166,9 @@ func TestJoin(t *testing.T) {
 		}
 		if err := show(made, &out); err != nil {
 			d.Fatalf(t, "%v", err)
+		}
+		if stream := streamOf(t, &o); !strings.Contains(d.Input, "restored") && joined.Stream != stream {
+			d.Fatalf(t, "the stream is %x, and not %x", joined.Stream, stream)
 		}
 		for slot := range o.From {
 			fmt.Fprintf(&out, "of slot %d up to", slot)
@@ -212,7 +232,7 @@ func TestJoinAltered(t *testing.T) {
 		return all
 	}
 	good, other := groups(read(t, "key 2 1,;, change 3 1,;, change 5 1")), groups(read(t, "key 2 1,;, change 4 1,;, change 5 1"))
-	for what, second := range map[string][]byte{"another group": other[1], "no group": []byte("what is this"), "the first one": good[0]} {
+	for what, second := range map[string][]byte{"another group": other[1], "no group": []byte("nonsense"), "the first one": good[0]} {
 		log := memory.NewLog()
 		for n, group := range [][]byte{good[0], second, good[2]} {
 			if err := log.Append(uint64(n+1), group); err != nil { //nolint:gosec // it is small

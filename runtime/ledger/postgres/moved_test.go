@@ -266,7 +266,7 @@ func TestDrainKilled(t *testing.T) {
 	must(t, store.Drain("/elsewhere", func([]commit.Log) error { return nil }))
 }
 
-// TestContinueLost: what was not kept is not taken for kept, where the first log has nothing of it.
+// TestContinueLost: records that the database has not kept are not taken for kept, where the first log has nothing of it.
 func TestContinueLost(t *testing.T) {
 	url := severalSlots(t, pgtest.Shared(t).URL(), 2)
 	for _, slot := range []int{1, -1} { // none

@@ -172,7 +172,7 @@ func (s *Store) Continue(more func(now time.Time, to *Filling) error) error {
 	}, s.ends)
 }
 
-// ends reports whether the logs end with what was written. Where nothing was, that is not known.
+// ends reports whether the logs end with the groups that were written. Without any, that is not known.
 func (s *Store) ends(f *Filling) (ends bool, err error) {
 	for _, p := range f.logs {
 		there, err := s.db.last(p.slot)

@@ -2,8 +2,12 @@ package slots
 
 import (
 	"crypto/rand"
+	"errors"
 	"maps"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"bailiff/fuzz/ledgertest"
 	"bailiff/fuzz/ledgertest/suite"
@@ -11,6 +15,7 @@ import (
 	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/joining"
 	"bailiff/runtime/ledger/memory"
+	"bailiff/vm/amount"
 )
 
 // joined makes one log of those of a world.
@@ -83,4 +88,128 @@ func TestConformanceJoined(t *testing.T) {
 			return one
 		},
 	})
+}
+
+// busyWorld is a world of which an instance has been asked what concerns the whole service, and each key a few things.
+func busyWorld(t *testing.T) (w *world, i *instance, keys []ledger.Key, at int64) {
+	t.Helper()
+	w, at = newWorld(4), ledgertest.Start
+	i = w.start(t, w.all()...)
+	i.serve(t)
+	for n := range uint64(6) {
+		keys = append(keys, ledgertest.NewKey(1+n))
+		must(t, i.CreateKey(t.Context(), keys[n]))
+		hook := ledger.Webhook{ID: ledgertest.ID('w', n), Key: keys[n].ID, URL: "https://example.com/", Topics: ledger.AllTopics, Secret: make([]byte, ledger.MinWebhookSecret), Created: at}
+		must(t, i.CreateWebhook(t.Context(), hook))
+	}
+	_, err := i.BindDefault(t.Context(), &ledger.DefaultPolicy{At: at, PolicyHash: [32]byte{7}, Serial: 3})
+	must(t, err)
+	at++
+	must(t, i.StateApprover(t.Context(), &ledger.ApproverStatement{
+		Action: ledger.ConfirmApprover, Serial: 1, Name: "alice", Credential: []byte("c"), Grant: ledger.Grant{PublicKey: []byte("p"), Sections: []string{"evm"}, Expires: at/1e9 + 3600},
+	}, at))
+	must(t, i.Halt(t.Context(), &ledger.Halt{Stop: true, At: at, Reason: "why"}))
+	must(t, i.Halt(t.Context(), &ledger.Halt{At: at + 1}))
+	at += 2
+	useAndTell(t, i, keys, at)
+	must(t, i.Halt(t.Context(), &ledger.Halt{Key: keys[2].ID, Stop: true, At: at, Reason: "stolen"}))
+	must(t, i.Halt(t.Context(), &ledger.Halt{Stop: true, At: at, Reason: "again"}))
+	return w, i, keys, at
+}
+
+// TestJoinedService: what concerns the whole service is as it was in the slots, nothing is used twice, and what waits to be told is told, by an id that
+// no other event has: also where the log is divided again, and the logs of those slots become one.
+func TestJoinedService(t *testing.T) {
+	w, i, keys, at := busyWorld(t)
+	frozen, operators := i.Frozen(), i.Operators()
+	approvers, serial, err := i.Approvers(t.Context())
+	must(t, errors.Join(err, i.Close()))
+	streams := map[[16]byte]bool{}
+	for range 2 {
+		log := w.joined(t)
+		l, err := commit.Open(log, commit.Options{Random: rand.Reader})
+		must(t, err)
+		now, latest, err := l.Approvers(t.Context())
+		if must(t, err); !cmp.Equal(now, approvers) || latest != serial || len(now) != 1 || l.Frozen() != frozen || !frozen.Stopped() || !cmp.Equal(l.Operators(), operators) {
+			t.Errorf("approvers %v, serial %d, frozen %+v, operators %+v", now, latest, l.Frozen(), l.Operators())
+		}
+		if bound, err := l.BindDefault(t.Context(), &ledger.DefaultPolicy{At: at, PolicyHash: [32]byte{8}, Serial: 3}); err == nil {
+			t.Errorf("a default policy with a serial that was used: %+v", bound)
+		}
+		if key, found := l.LookupKeyID(keys[2].ID); !found || key.Halt.Reason != "stolen" {
+			t.Errorf("a suspended key: %+v", key)
+		}
+		must(t, l.Halt(t.Context(), &ledger.Halt{At: at + 1}))
+		at += 2
+		usedAlready(t, l, keys, at)
+		due, _, err := l.Due(t.Context(), at+int64(time.Hour), 99)
+		if must(t, err); len(due) != len(keys) {
+			t.Errorf("%d deliveries wait", len(due))
+		}
+		for _, d := range due {
+			if d.Renumbered == [16]byte{} || d.Event.LSN != d.LSN || d.Event.Plan[0] != waits {
+				t.Errorf("the delivery of %+v", d)
+			}
+			streams[d.Renumbered] = true
+		}
+		must(t, l.Halt(t.Context(), &ledger.Halt{Stop: true, At: at, Reason: "again"}))
+		frozen = l.Frozen()
+		must(t, l.Close())
+		w = divide(t, log, 6)
+		i = w.start(t, w.all()...)
+		i.serve(t)
+		due, _, err = i.Due(t.Context(), at+int64(time.Hour), 99)
+		if must(t, err); len(due) != len(keys) || !streams[due[0].Renumbered] {
+			t.Errorf("%d deliveries wait where the log was divided: %+v", len(due), due)
+		}
+		must(t, i.Close())
+	}
+	if len(streams) != 1 {
+		t.Errorf("the ids of deliveries that wait became others: %v", streams)
+	}
+}
+
+// waits is the series of the plans of which a webhook is told that does not answer.
+const waits = 'q'
+
+// use is the use of a key's attestation.
+func use(key ledger.Key, at int64) *ledger.Use {
+	token := key.ID
+	token[0] = 't'
+	return &ledger.Use{Key: key.ID, Epoch: 1, Token: token, Expires: ledgertest.Start + int64(time.Hour), At: at, Issued: at, Event: ledger.Event{Endpoint: "/rpc", AgentID: "agent", Action: "wallet.transfer"}}
+}
+
+// useAndTell has each key decide twice, of which its webhook takes the first, and use an attestation.
+func useAndTell(t *testing.T, l *instance, keys []ledger.Key, at int64) {
+	t.Helper()
+	for n, key := range keys {
+		for _, series := range []byte{'p', waits} {
+			plan := ledgertest.Counted(key.ID, uint64(n), 99)       //nolint:gosec // it is small
+			plan.ID, plan.At = ledgertest.ID(series, uint64(n)), at //nolint:gosec // it is small
+			must(t, l.Submit(plan).Wait(t.Context()))
+		}
+		must(t, l.UseOnce(t.Context(), use(key, at)))
+	}
+	due, _, err := l.Due(t.Context(), at, 99)
+	must(t, err)
+	for _, d := range due {
+		q := ledger.DeliveryResult{Key: d.Webhook.Key, Webhook: d.Webhook.ID, LSN: d.LSN, At: at, Delivered: d.Event.Plan[0] != waits, Next: at + int64(time.Minute)}
+		must(t, l.SettleDelivery(q))
+	}
+	if must(t, l.Flush(t.Context())); len(due) != 2*len(keys) {
+		t.Errorf("%d deliveries", len(due))
+	}
+}
+
+// usedAlready finds the attestations used, and the counters where they were.
+func usedAlready(t *testing.T, l ledger.Ledger, keys []ledger.Key, at int64) {
+	t.Helper()
+	for n, key := range keys {
+		if err := l.UseOnce(t.Context(), use(key, at)); !errors.Is(err, ledger.ErrUsed) && n != 2 {
+			t.Errorf("an attestation of key %d is used again: %v", n, err)
+		}
+		if used, err := l.Counter(t.Context(), key.ID, ledgertest.Counting, at); err != nil || used != amount.FromUint64(2) {
+			t.Errorf("the counter of key %d stands at %s: %v", n, used, err)
+		}
+	}
 }
