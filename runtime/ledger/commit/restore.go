@@ -209,7 +209,7 @@ func (r *Restoring) Head() ledger.Head { return r.past.head }
 
 // Finish begins a new stream, whose id random gives, with the record of a restoration, in which it sets the stream before.
 func (r *Restoring) Finish(v ledger.Restoration, random io.Reader) (ledger.Head, error) {
-	v.Before = r.past.head.Stream
+	v.Before = r.past.stream()
 	if err := r.past.state.Restore(&v, &r.record); err != nil {
 		return ledger.Head{}, err
 	}

@@ -352,3 +352,23 @@ func TestFrozenBackup(t *testing.T) {
 		}
 	}
 }
+
+// TestRestoreEmpty: an empty log that gets the record of a restoration, as each slot's does, is opened, and verifies.
+func TestRestoreEmpty(t *testing.T) {
+	log := memory.NewLog()
+	filling, err := commit.Continue(log, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, err := filling.Finish(ledger.Restoration{At: ledgertest.Start, Taken: 1}, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, log)
+	defer l.Close()
+	chain, err := commit.VerifyChain(log, 0)
+	frozen := l.Frozen()
+	if got, problem := l.Head(t.Context()); errors.Join(err, problem) != nil || got != head || chain.Head != head || !frozen.Stopped() {
+		t.Errorf("%+v, %+v, frozen %+v: %v, %v", got, chain, frozen, err, problem)
+	}
+}

@@ -71,9 +71,17 @@ func (p *past) renumbered(lsn uint64) (stream [16]byte) {
 	return stream
 }
 
+// stream is the one that the log is in; zeros as long as it has no records.
+func (p *past) stream() (stream [16]byte) {
+	if p.head.LSN > 0 {
+		stream = p.head.Stream
+	}
+	return stream
+}
+
 // replay adds a group, and calls visit after each of its records.
 func (p *past) replay(r *state.Record, first uint64, b []byte, visit func()) error {
-	before := p.head.Stream
+	before := p.stream()
 	s, err := follow(&p.head, first, b)
 	if err != nil {
 		return err
