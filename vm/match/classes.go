@@ -81,7 +81,7 @@ func (d *determiner) number(splits []rune, class []int) (ok bool) {
 			d.wide, d.wideOf = append(d.wide, r), append(d.wideOf, uint8(class[i]))
 		}
 	}
-	d.wide, d.wideOf = slices.Clip(d.wide), slices.Clip(d.wideOf)
+	d.wide, d.wideOf = exact(d.wide), exact(d.wideOf)
 	d.columns = uint16(len(d.starts))
 	return true
 }

@@ -157,7 +157,7 @@ func newDFA(prog *syntax.Prog, whole bool) *dfa {
 		return nil
 	}
 	made := d.dfa
-	made.next, made.matches = slices.Clip(made.next), slices.Clip(made.matches)
+	made.next, made.matches = exact(made.next), exact(made.matches)
 	return &made
 }
 

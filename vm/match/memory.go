@@ -14,5 +14,13 @@ func SliceBytes[T any](s []T) int {
 	return cap(s)*int(unsafe.Sizeof(element)) + Allocated
 }
 
+// exact returns a copy of a slice that has no room besides its elements. The array of a slice that has grown stays as large as it is, also
+// where the slice is clipped.
+func exact[T any](s []T) []T {
+	made := make([]T, len(s))
+	copy(made, s)
+	return made
+}
+
 // MaxMemory bounds the bytes of all automata of a loaded program.
 const MaxMemory = 1 << 24

@@ -90,6 +90,25 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestExact holds that a slice that has grown is copied into an array which has no room besides.
+func TestExact(t *testing.T) {
+	for n := range 20 {
+		grown := make([]int, n, n+10)
+		for i := range grown {
+			grown[i] = i
+		}
+		made := exact(grown)
+		if len(made) != n || cap(made) != n {
+			t.Errorf("a copy of %d elements has %d, and room for %d", n, len(made), cap(made))
+		}
+		for i := range made {
+			if grown[i]++; made[i] != i {
+				t.Errorf("element %d of %d is %d", i, n, made[i])
+			}
+		}
+	}
+}
+
 // automata returns the bytes of what the automata of a searcher have for each of their states.
 func (s *searcher) automata() (bytes int) {
 	if s == nil {

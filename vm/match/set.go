@@ -125,7 +125,7 @@ func mayEnd(text, ending string) bool {
 // lengthBit means the length of a text; long texts share one.
 func lengthBit(text string) uint64 { return 1 << min(uint(len(text)), 63) }
 
-// Outgrow reports whether all entries are longer than text.
+// Outgrow reports whether all entries are longer than text, as far as their lengths tell: of a long text it never does.
 func (s *Set) Outgrow(text string) bool { return s.lengths&(2<<min(uint(len(text)), 63)-1) == 0 }
 
 // In reports whether text equals an entry.
