@@ -139,6 +139,7 @@ func TestDebugCutOff(t *testing.T) {
 // TestRowsAnnounced holds for how many bytes each row of a table has to have at least: of more rows than would fit none is read.
 func TestRowsAnnounced(t *testing.T) {
 	program := func(r *reader) { r.program() }
+	words := func(r *reader) { r.words(new(Program)) }
 	tests := func(r *reader) { r.amountTests(new(Program)) }
 	const head = magic + "\x06\x00"
 	for name, table := range map[string]struct {
@@ -149,7 +150,9 @@ func TestRowsAnnounced(t *testing.T) {
 		"fields": {head, 1, program}, "rules": {head + "\x00", 3, program}, "constants": {head + "\x00\x00", 2, program},
 		"entries": {head + "\x00\x00\x01\x01", 1, program}, "tables": {head + "\x00\x00\x00", 1, program},
 		"cases": {head + "\x00\x00\x00\x01", 3, program}, "counters": {head + "\x00\x00\x00\x00", 47, program},
-		"tokens": {head + "\x00\x00\x00\x00\x00", 3, program}, "code": {head + "\x00\x00\x00\x00\x00\x00", 8, program}, "tests": {"", 4, tests},
+		"tokens": {head + "\x00\x00\x00\x00\x00", 3, program}, "pins": {head + "\x00\x00\x00\x00\x00\x01\x00\x00", 2, program},
+		"code": {head + "\x00\x00\x00\x00\x00\x00", 8, program}, "tests": {"", 4, tests}, "lists": {"", 3, words}, "words": {"\x01\x00\x00", 1, words},
+		"allowed words": {"\x01\x01\x00", 1, words}, "places of lists": {"\x00", 4, words},
 	} {
 		const n = 100
 		for _, missing := range []int{0, 1} {

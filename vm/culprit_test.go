@@ -195,6 +195,7 @@ func culprits() []culpritTest {
 		{"a list that allows", nothing, &WordList{Allows: true, Count: 1, Texts: []string{"A"}}, map[string]Value{"x": text("a")}, NoElement, ""},
 		{"the first element", nothing, list, map[string]Value{"x": texts("b", "a", "x")}, 0, "B"},
 		{"the next element", nothing, list, map[string]Value{"x": texts("b", "a", "x")}, 1, "A"},
+		{"the first element, which is none", nothing, list, map[string]Value{"x": texts("x", "a")}, 0, ""},
 		{"another element", nothing, list, map[string]Value{"x": texts("b", "a", "x")}, 2, ""},
 		{"an element behind", nothing, list, map[string]Value{"x": texts("b", "a", "x")}, 3, "B"},
 		{"no element", nothing, list, map[string]Value{"x": texts("x", "a", "b")}, NoElement, "A"},
@@ -209,6 +210,18 @@ func culprits() []culpritTest {
 			map[string]Value{"y": text("a")}, NoElement, "A"},
 		{"a note", func(b *Builder, rule uint16, _ Label) { b.Note(rule) }, list, map[string]Value{"x": text("a")}, NoElement, ""},
 		{"a test of kinds", func(b *Builder, _ uint16, over Label) { b.Kind(If, b.Field("x"), 2, over) }, list, map[string]Value{"x": text("a")}, NoElement, "A"},
+		{"a jump", func(b *Builder, _ uint16, _ Label) {
+			next := b.NewLabel()
+			b.Jump(next)
+			b.Place(next)
+		}, list,
+			map[string]Value{"x": text("a")}, NoElement, "A"},
+		{"a switch", func(b *Builder, _ uint16, over Label) {
+			next := b.NewLabel()
+			b.Switch(b.Field("q"), next, Case{Text: "q", To: over})
+			b.Place(next)
+		}, list,
+			map[string]Value{"x": text("a")}, NoElement, ""},
 		{"a pattern", func(b *Builder, _ uint16, over Label) { b.Test(OpMatch, If, b.Field("x"), b.Pattern("a", false), over) }, list,
 			map[string]Value{"x": text("a")}, NoElement, "A"},
 	}
@@ -246,8 +259,10 @@ func TestCulpritOfSeveralTests(t *testing.T) {
 				}
 			}
 		}
-		if got := p.Asker(asks, nil, enough()); got != "" {
-			t.Errorf("%s: no frame asks by %q", test.name, got)
+		for n := range p.fields {
+			if got := p.Asker(asks, make([]Value, n), enough()); got != "" {
+				t.Errorf("%s: an empty frame of %d asks by %q", test.name, n, got)
+			}
 		}
 	}
 }

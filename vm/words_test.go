@@ -124,6 +124,7 @@ func TestWordsRefused(t *testing.T) {
 		},
 		"an unknown list":        func(p *Program) { p.listed[0].list = 1 },
 		"an unknown instruction": func(p *Program) { p.listed[0].pc = 99 },
+		"an instruction behind":  func(p *Program) { p.listed[0].pc = uint16(p.Len()) },
 		"an instruction twice":   func(p *Program) { p.listed = append(p.listed, p.listed[0]) },
 	} {
 		p := sound()
