@@ -39,7 +39,9 @@ func manyTexts(b *Builder, states int) Const {
 // TestAutomataTogether holds that all automata of a program have as many bytes as there may be, and not one state more.
 func TestAutomataTogether(t *testing.T) {
 	const states = match.MaxMemory / 256
-	for more, want := range []string{"", "vm: instruction 1 (contains): the program's texts to search for take more than 16777216 bytes of memory; use fewer or shorter ones"} {
+	for more, want := range []string{
+		"", "vm: instruction 1 (contains): the program's texts to search for take more than 16777216 bytes of memory; use fewer or shorter ones",
+	} {
 		b := NewBuilder("")
 		end := b.NewLabel()
 		b.Test(OpContains, If, b.Field("x"), manyTexts(b, states/4), end)
@@ -337,8 +339,8 @@ func TestTokensChecked(t *testing.T) {
 		"is not valid UTF-8":            {{Symbol: "\xff"}},
 		"a text of 16385 bytes":         {{Symbol: strings.Repeat("a", maxText+1)}},
 		"is not an address in lower case": {
-			pinned(""), pinned(strings.Repeat("a", len(address))), pinned("x" + address), pinned(address + "x"), pinned(address[1:]), pinned(address[:41]), pinned("0x" + strings.Repeat("0A", 20)),
-			pinned("0X" + address[2:]), pinned(address[:41] + "g"),
+			pinned(""), pinned(strings.Repeat("a", len(address))), pinned("x" + address), pinned(address + "x"), pinned(address[1:]), pinned(address[:41]),
+			pinned("0x" + strings.Repeat("0A", 20)), pinned("0X" + address[2:]), pinned(address[:41] + "g"),
 		},
 		"is not the id of a chain": {
 			{Symbol: "t", Pins: []Pin{{Chain: "18446744073709551616", Address: address}}}, {Symbol: "t", Pins: []Pin{{Chain: "01", Address: address}}},
