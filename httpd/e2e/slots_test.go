@@ -164,9 +164,9 @@ func (f *failover) verifiesSlots() {
 			f.t.Errorf("the record is not verified on the machine of %s: %v\n%s", i.name, err, said)
 		}
 	}
-	for say, command := range map[string]string{
-		"the store has a log for each of its slots": "backup copy", "of no one order": "store export --to elsewhere", "--checkpoint is of one log": "events verify --checkpoint x",
-		"has records already": "store import --from .", "stop every instance first": "store restored",
+	for command, say := range map[string]string{
+		"backup copy": "the store has a log for each of its slots", "store export --to elsewhere": "stop every instance first", "events verify --checkpoint x": "--checkpoint is of one log",
+		"store import --from .": "has records already", "store restored": "stop every instance first",
 	} {
 		if _, err := f.on(f.instances[0], strings.Fields(command)...); err == nil || !strings.Contains(err.Error(), say) {
 			f.t.Errorf("bailiff %s: %v", command, err)

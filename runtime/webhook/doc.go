@@ -3,7 +3,7 @@
 // A delivery is a POST as Standard Webhooks has it: the headers webhook-id, webhook-timestamp and webhook-signature
 // (v1, HMAC-SHA256), and a JSON body of type, timestamp and data, where data is the event as GET /v1/events shows it.
 // The webhook-id is "<id of the webhook>.<LSN of the event>", the same for each attempt, so that a receiver can recognise
-// a repetition. An answer of 2xx is success, and everything else a failure; redirects are not followed.
+// a repetition; after an export of several slots the stream that began with it follows. An answer of 2xx is success, and everything else a failure; redirects are not followed.
 //
 // Deliveries come from the ledger's outbox, where they were written with the events themselves, and leave it when they
 // have succeeded: each is made at least once, across restarts and failures of the ledger. Their order is not promised. A

@@ -94,8 +94,14 @@ func (c *eventsVerifyCommand) readExported(s *cmdsettings.Settings, verifier *at
 	if folder == "" {
 		folder = s.EventExport
 	}
+	return LeadTo(chain, folder, verifier, at)
+}
+
+// LeadTo returns the files of a folder that retention has exported and that lead to where a record begins, and notes in the chain their streams, and
+// whether a group of theirs ends with a record.
+func LeadTo(chain *commit.Verified, folder string, verifier *attest.CheckpointVerifier, at uint64) ([]retention.File, error) {
 	ends := map[string]ledger.Head{} // the group that ends with the record, by file
-	lead, err := ExportedTo(folder, begins.After, verifier, func(path string, end ledger.Head) {
+	lead, err := ExportedTo(folder, chain.Begins.After, verifier, func(path string, end ledger.Head) {
 		if end.LSN == at {
 			ends[path] = end
 		}
@@ -103,7 +109,10 @@ func (c *eventsVerifyCommand) readExported(s *cmdsettings.Settings, verifier *at
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range lead {
+	for n, f := range lead {
+		if n == 0 && f.From.LSN == at && at > 0 {
+			chain.At, chain.Ends, chain.Streams = f.From.Hash, true, append(chain.Streams, f.From.Stream)
+		}
 		chain.Streams = append(chain.Streams, f.To.Stream)
 		if end, ok := ends[f.Path]; ok {
 			chain.At, chain.Ends = end.Hash, true

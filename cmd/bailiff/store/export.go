@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -63,9 +62,6 @@ func (c *exportCommand) run(std cli.Streams, s *cmdsettings.Settings, store *pgl
 		return cli.Usage("give --to, the data folder to make")
 	}
 	to, _ := pathsOf(c.To)
-	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
-		return cli.Fail("%s is there already; name a folder without a record", to)
-	}
 	signer, err := client.ExistingSigner(s)
 	if err != nil {
 		return err
@@ -73,7 +69,7 @@ func (c *exportCommand) run(std cli.Streams, s *cmdsettings.Settings, store *pgl
 	err = c.copy(std, s, store, signer, to)
 	switch {
 	case errors.Is(err, pgledger.ErrUnsettled):
-		return cli.Fail("%v; bailiff store status says whether the record continues in the folder. If it does not, export again", err)
+		return cli.Fail("%v; bailiff store status says whether the record was exported. If it was, run bailiff store export --undo; then export again", err)
 	case errors.Is(err, ledger.ErrDropped):
 		return cli.Fail("%v; give the folder with all files that SVC_EVENT_RETENTION has exported, as slot-N, with --exported", err)
 	case err != nil:
@@ -83,17 +79,25 @@ func (c *exportCommand) run(std cli.Streams, s *cmdsettings.Settings, store *pgl
 	return err
 }
 
+// besideOf is where a record is made.
+func besideOf(to string) string { return to + ".exporting" }
+
 // undo lets instances decide over the database again, unless the record is in the folder that was made: a command or a service may have
-// added to it there.
+// added to it there. A record that an export has made and not named is set aside, so that it gets no name any more.
 func undo(std cli.Streams, store *pgledger.Store) error {
-	status, err := store.Status()
+	err := store.Undrain(func(moved string) error {
+		made, _ := pathsOf(moved)
+		switch {
+		case moved == "":
+			return cli.Fail("the record was not exported; there is nothing to undo")
+		case !cli.IsMissing(made):
+			return cli.Fail("the record is in %s, and would be served twice; if nothing has run on it there, move it away first, for good", made)
+		case !cli.IsMissing(besideOf(made)):
+			return os.RemoveAll(besideOf(made))
+		}
+		return nil
+	})
 	if err != nil {
-		return cli.Fail("%v", err)
-	}
-	if made, _ := pathsOf(status.Moved); status.Moved != "" && !cli.IsMissing(made) {
-		return cli.Fail("the record is in %s, and would be served twice; if nothing has run on it there, move it away first, for good", made)
-	}
-	if err := store.Undrain(); err != nil {
 		return cli.Fail("%v", err)
 	}
 	_, err = fmt.Fprintln(std.Out, "instances may decide over the database again")
@@ -111,7 +115,7 @@ func (c *exportCommand) fits(s *cmdsettings.Settings, signer *attest.Signer, log
 	}
 	held := 0
 	for slot, log := range logs {
-		fits, err := fitsOne(signer, path(slot), log, len(logs) > 1)
+		fits, err := c.fitsOne(s, signer, path(slot), slot, log)
 		if err != nil {
 			return err
 		}
@@ -125,9 +129,9 @@ func (c *exportCommand) fits(s *cmdsettings.Settings, signer *attest.Signer, log
 	return nil
 }
 
-// fitsOne holds a log against the checkpoint at a path, and reports whether there is one. The checkpoint of a slot may be of what retention has dropped
-// since, if the instance has not had the slot for long.
-func fitsOne(signer *attest.Signer, path string, log commit.Log, several bool) (bool, error) {
+// fitsOne holds the log of a slot against the checkpoint at a path, and reports whether there is one. It may be of what retention has dropped
+// since, which is in an exported file then.
+func (c *exportCommand) fitsOne(s *cmdsettings.Settings, signer *attest.Signer, path string, slot int, log commit.Log) (bool, error) {
 	if cli.IsMissing(path) {
 		return false, nil
 	}
@@ -144,28 +148,36 @@ func fitsOne(signer *attest.Signer, path string, log commit.Log, several bool) (
 	if err == nil && chain.Begins.After.LSN > 0 {
 		_, err = retention.VerifyBeginning(chain.Begins, verifier)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return false, cli.Fail("the record is not good, and nothing was exported: %v", err)
-	case several && kept.LSN < chain.Begins.After.LSN:
-		return false, nil
 	}
-	if err := client.Fits(chain, kept, false); err != nil {
+	if folder := c.folder(s); slot > 0 && folder != "" && kept.LSN < chain.Begins.After.LSN {
+		_, err = client.LeadTo(&chain, cmdsettings.SlotFolder(folder, slot), verifier, kept.LSN)
+	}
+	if err == nil {
+		err = client.Fits(chain, kept, false)
+	}
+	if err != nil {
 		return false, cli.Fail("%v (%s)", err, path)
 	}
 	return true, nil
 }
 
+// folder is that of the files that retention has exported.
+func (c *exportCommand) folder(s *cmdsettings.Settings) string {
+	return cmp.Or(c.Exported, s.EventExport)
+}
+
 // copy makes the record beside its place, and then gives it its name. The database has let go of it by then.
 func (c *exportCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store, signer *attest.Signer, to string) error {
-	beside := to + ".exporting"
-	if err := errors.Join(os.MkdirAll(c.To, 0o700), os.RemoveAll(beside)); err != nil {
-		return err
-	}
+	beside := besideOf(to)
 	told := c.Start(std, "copying the record")
 	var made *exported
-	err := store.Drain(c.To, func(from []commit.Log) error {
-		if err := c.fits(s, signer, from); err != nil {
+	err := store.Drain(c.To, func(from []commit.Log) error { // from here on no other export is under way
+		if !cli.IsMissing(to) {
+			return cli.Fail("%s is there already; name a folder without a record", to)
+		}
+		if err := errors.Join(c.fits(s, signer, from), os.MkdirAll(c.To, 0o700), os.RemoveAll(beside)); err != nil {
 			return err
 		}
 		err := pebbleledger.Filling(beside, pebbleledger.Options{}, func(log commit.Log) (err error) {
@@ -221,7 +233,7 @@ func (c *exportCommand) export(s *cmdsettings.Settings, store *pgledger.Store, s
 
 // dropped reads the records that retention has dropped from the log of a slot from the files that it has exported.
 func (c *exportCommand) dropped(s *cmdsettings.Settings, signer *attest.Signer) func(int, ledger.Head, func(uint64, *state.Record) error) error {
-	folder, leads := cmp.Or(c.Exported, s.EventExport), map[int][]retention.File{}
+	folder, leads := c.folder(s), map[int][]retention.File{}
 	return func(slot int, begins ledger.Head, visit func(uint64, *state.Record) error) error {
 		if folder == "" {
 			return nil

@@ -197,7 +197,7 @@ func TestExportOfSlots(t *testing.T) {
 	store, _, err := client.CommandStore(settings, system.Real(clock.System()))
 	s.must(err)
 	defer store.Close()
-	for slot, place := range []uint64{31, 30, 30, 30} {
+	for slot, place := range []uint64{31, 30, 30, 30} { // all that there is
 		s.must(store.KeepPlace(pgledger.SentBySlot(slot), otlp.PlaceAt(ledger.Head{Stream: streamOf(t, store, slot), LSN: place})))
 	}
 	exporting := &exportCommand{To: back}

@@ -104,6 +104,7 @@ type joining struct {
 	copied   uint64          // LSN of the first slot's latest record of the whole service that is there
 	restored int             // how many restorations are there
 	defaults []*state.Record // by slot, the one that has bound the latest default policy
+	inForce  [32]byte        // the default policy that was bound last in the log that is made
 }
 
 // begin checks where the logs begin, and has the one that is made begin.
@@ -231,7 +232,7 @@ func (j *joining) first() error {
 // bindLatest has the default policy with the highest serial be the last one that is bound, and of those without the one that was bound last: slots
 // may have different ones, as long as not every instance has the new one.
 func (j *joining) bindLatest() error {
-	var last, latest *state.Record
+	var latest *state.Record
 	for _, r := range j.defaults {
 		if r == nil {
 			continue
@@ -239,11 +240,8 @@ func (j *joining) bindLatest() error {
 		if latest == nil || r.Default.Serial > latest.Default.Serial || r.Default.Serial == latest.Default.Serial && r.Now > latest.Now {
 			latest = r
 		}
-		if last == nil || r.Now >= last.Now {
-			last = r
-		}
 	}
-	if latest == nil || latest.Default.PolicyHash == last.Default.PolicyHash {
+	if latest == nil || latest.Default.PolicyHash == j.inForce {
 		return nil
 	}
 	_, err := j.filling.Put(latest)
@@ -340,7 +338,7 @@ func (j *joining) add(s *source) error {
 	}
 	if r.Kind == ledger.DefaultBound {
 		bound := *r
-		j.defaults[s.slot] = &bound
+		j.defaults[s.slot], j.inForce = &bound, r.Default.PolicyHash
 	}
 	if j.isBound(r) {
 		j.number(s, 0)

@@ -2,6 +2,7 @@ package pgledger
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"errors"
 	"math"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"bailiff/fuzz/kit/pgtest"
 	"bailiff/fuzz/kit/seed"
@@ -86,7 +89,7 @@ func TestConformanceMoved(t *testing.T) {
 	folders := map[ledger.Ledger]string{} // of those that are not in the database
 	empty := func() {
 		connectAgain(t, store.db)
-		must(t, store.Undrain())
+		must(t, store.Undrain(anywhere))
 		store.life.kept = group{} // it is another log
 		store.life.forgets()
 	}
@@ -178,6 +181,9 @@ func fillFrom(store *Store, dir string) error {
 		})
 	})
 }
+
+// anywhere lets Undrain take the note back, wherever the record is.
+func anywhere(string) error { return nil }
 
 // drainTo makes a folder of a database's record.
 func drainTo(store *Store, dir string) error {
@@ -287,17 +293,57 @@ func TestContinueLost(t *testing.T) {
 	}
 }
 
-// TestDrainUnanswered: where the database keeps that a record continues elsewhere and does not say so, it is found.
+// TestDrainUnanswered: where the database keeps that a record continues elsewhere and does not say so, it is found; and so is that it has not.
 func TestDrainUnanswered(t *testing.T) {
-	store, _ := inDatabase(t)
-	for _, fails := range []error{nil, errLost} {
-		err := store.pour(func(f *Filling) error {
-			_, err := f.tx.Exec(f.ctx, `DO $$ BEGIN RAISE WARNING 'canceling wait for synchronous replication'; END $$`)
-			return err
-		}, func(*Filling) (bool, error) { return fails == nil, fails })
-		if errors.Is(err, ErrUnsettled) != (fails != nil) || (err == nil) != (fails == nil) {
-			t.Errorf("asked with %v: %v", fails, err)
+	for _, keeps := range []bool{true, false} {
+		store, url := inDatabase(t)
+		other := same(t, url)
+		err := store.Drain("/elsewhere", func(logs []commit.Log) error {
+			query := logs[0].(looking).query //nolint:forcetypeassert // they are those
+			return query(func(ctx context.Context, c *pgx.Conn) error {
+				statement := `DO $$ BEGIN RAISE WARNING 'canceling wait for synchronous replication'; END $$`
+				if !keeps {
+					statement = `CREATE TEMP TABLE planted (n int UNIQUE DEFERRABLE INITIALLY DEFERRED); INSERT INTO planted VALUES (1), (1)`
+				}
+				_, err := c.Exec(ctx, statement)
+				return err
+			})
+		})
+		if made, problem := other.made(); (err == nil) != keeps || (made.moved != "") != keeps || problem != nil {
+			t.Errorf("kept %t: %v, and it continues in %q, %v", keeps, err, made.moved, problem)
 		}
+	}
+}
+
+// TestUndrain takes a note back once no export is under way, and where it may.
+func TestUndrain(t *testing.T) {
+	store, url := inDatabase(t)
+	other, asked, undone := newStore(t, url, "b", true), same(t, url).asking, make(chan string, 1)
+	must(t, store.Drain("/elsewhere", func([]commit.Log) error {
+		go func() {
+			must(t, other.Undrain(func(moved string) error {
+				undone <- moved
+				return nil
+			}))
+			close(undone)
+		}()
+		wait(t, func() bool {
+			n, err := asked.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FOR UPDATE%'")
+			return err == nil && n > 0
+		})
+		return nil
+	}))
+	if moved := <-undone; moved != "/elsewhere" {
+		t.Errorf("the note was %q", moved)
+	}
+	<-undone
+	must(t, store.Drain("/other", func([]commit.Log) error { return nil }))
+	refused := errors.New("refused")
+	if err := store.Undrain(func(string) error { return refused }); !errors.Is(err, refused) {
+		t.Error(err)
+	}
+	if made, err := store.db.made(); made.moved != "/other" || err != nil {
+		t.Errorf("it continues in %q: %v", made.moved, err)
 	}
 }
 

@@ -128,10 +128,21 @@ func (s *Store) Drain(to string, use func(logs []commit.Log) error) error {
 	})
 }
 
-// Undrain takes back what Drain has noted.
-func (s *Store) Undrain() error {
-	_, err := s.db.copying.exec(`UPDATE bailiff.store SET moved = ''`)
-	return err
+// Undrain takes back the note of Drain, where may allows it: it is given where the record continues, and no export ends meanwhile.
+func (s *Store) Undrain(may func(moved string) error) error {
+	return s.find.alone(context.Background(), s.db.copying.patience, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlLock); err != nil {
+			return err
+		}
+		made, err := s.db.made()
+		if err == nil {
+			err = may(made.moved)
+		}
+		if err == nil {
+			_, err = tx.Exec(ctx, `UPDATE bailiff.store SET moved = ''`)
+		}
+		return err
+	})
 }
 
 // Fill has fill fill the logs of the slots, which have to be empty, and notes which keys sign: whole, or not at all where fill fails or the
@@ -279,9 +290,11 @@ func (s *Store) lock(f *Filling) error {
 	return err
 }
 
-// still waits until no instance was heard within a lease. It returns ErrStopped where one is heard again: one that has ended is not.
+// still waits until no instance was heard within a lease. It returns ErrStopped where one is heard again, which one that has ended is not, or where
+// that takes two leases, as with a database whose clock went back.
 func (s *Store) still() error {
-	for first := map[string]int64{}; ; {
+	first := map[string]int64{}
+	for waited := 0; ; waited++ {
 		now := map[string]int64{}
 		err := s.db.asking.do(func(ctx context.Context, c *pgx.Conn) error {
 			rows, err := c.Query(ctx, sqlSeen, s.options.Lease.Microseconds())
@@ -298,7 +311,7 @@ func (s *Store) still() error {
 		}
 		for name, seen := range now {
 			before, known := first[name]
-			if first[name] = seen; known && before != seen {
+			if first[name] = seen; known && before != seen || waited > 2*beatsPerLease {
 				return s.works(name)
 			}
 		}

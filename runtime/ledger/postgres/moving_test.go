@@ -85,7 +85,7 @@ func TestDrainOnce(t *testing.T) {
 	if err := store.Drain("/other", nothing); !errors.Is(err, errMoved) || !strings.Contains(err.Error(), "/elsewhere") {
 		t.Errorf("a record that continues elsewhere: %v", err)
 	}
-	must(t, store.Undrain())
+	must(t, store.Undrain(anywhere))
 	must(t, store.Drain("/other", nothing))
 }
 
