@@ -54,3 +54,16 @@ func TestOutdatedHolds(t *testing.T) {
 		t.Error("the other hold is gone")
 	}
 }
+
+// TestOutdatedHoldsBroughtBack: where a clock is set back, a hold of an older version of the intent hash is due no later than it was.
+func TestOutdatedHoldsBroughtBack(t *testing.T) {
+	c := newCrowd(t, 2)
+	outdated := c.opens(pendingHold)
+	outdated.Hold.Version = ledger.IntentHashVersion - 1
+	c.apply(outdated)
+	c.apply(Record{Kind: ledger.ClockSet, Now: c.now - hour/2})
+	var r Record
+	if c.s.ExpireHold(c.now, &r); r.Kind != ledger.HoldExpired || r.Hold.ID != pendingHold {
+		t.Errorf("record %s of hold %s", r.Kind, r.Hold.ID)
+	}
+}

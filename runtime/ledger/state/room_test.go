@@ -144,6 +144,26 @@ func TestRoomOfManyGroups(t *testing.T) {
 	}
 }
 
+// TestDeadMakeRoomFirst: while a dead counter leaves its place, no idle group makes room.
+func TestDeadMakeRoomFirst(t *testing.T) {
+	c := newCrowd(t, 3)
+	c.decide(c.plan("a"))
+	c.decide(c.plan("b"))
+	c.now += 2 * day
+	hourly := c.plan("of an hour")
+	hourly.Reservations[0].Counter.Window = ledger.Hour
+	c.decide(hourly)
+	c.now += 2 * hour
+	if got := c.decide(c.plan("c")); got != ledger.Passed {
+		t.Fatal(got)
+	}
+	for _, group := range []string{"a", "b", "c"} {
+		if c.s.Counter(busyKey, c.plan(group).Reservations[0].Counter, c.now).IsZero() {
+			t.Errorf("group %s is forgotten", group)
+		}
+	}
+}
+
 // BenchmarkFullKey measures decisions of a key that has all its groups: of one that is refused for it, and of one for which
 // another makes room. Neither may look through all groups.
 func BenchmarkFullKey(b *testing.B) {

@@ -71,3 +71,84 @@ func TestSightingsMakeNoRoom(t *testing.T) {
 		}
 	}
 }
+
+// tableOf is a table with groups that are idle from a time on, advanced by the records 1 to n.
+func tableOf(n int, idleFrom int64) *counterTable {
+	t := &counterTable{live: map[[2]uint64]counter{}, nextDeath: idleFrom + idleBefore}
+	for order := range uint64(n) {
+		t.live[[2]uint64{order, 0}] = counter{dies: idleFrom + idleBefore, order: order + 1}
+	}
+	return t
+}
+
+// counted advances the counter n of a table by a record.
+func counted(t *testing.T, table *counterTable, now int64, lsn, n uint64, window ledger.Window, room bool) {
+	t.Helper()
+	e := CounterEffect{Counter: ledger.Counter{Window: window}, Value: amount.FromUint64(lsn), Room: room, id: counterID{hash: [2]uint64{n, 0}, known: true}}
+	if err := table.advance(lsn, &Record{Now: now, Counters: []CounterEffect{e}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestScratchBounds: so many idle groups are remembered and no more, so many are found as are asked for, and the others once those are gone.
+func TestScratchBounds(t *testing.T) {
+	const now = 100 * day
+	for _, more := range []int{0, 2} {
+		x := tableOf(maxIdle+more, now).look(now)
+		if len(x.idle) != maxIdle || x.more != (more > 0) || x.idle[maxIdle-1].order != maxIdle {
+			t.Errorf("of %d idle groups, %d are remembered; that there are more: %t", maxIdle+more, len(x.idle), x.more)
+		}
+	}
+	table := tableOf(maxIdle+2, now)
+	if found := table.idlest(2, now); !equalOrders(found, []idleGroup{{order: 1}, {order: 2}}) {
+		t.Errorf("the two idlest groups are %v", found)
+	}
+	if n := table.forget(maxIdle-1, now); n != maxIdle-1 {
+		t.Errorf("%d groups are forgotten, want %d", n, maxIdle-1)
+	}
+	if found := table.idlest(3, now); !equalOrders(found, []idleGroup{{order: maxIdle}, {order: maxIdle + 1}, {order: maxIdle + 2}}) {
+		t.Errorf("the last three groups are %v", found)
+	}
+}
+
+// TestScratchHolds: a table is looked through again when a group that advanced becomes idle, and not before, and not for one that never makes room.
+func TestScratchHolds(t *testing.T) {
+	const now = 100 * day
+	table := &counterTable{}
+	counted(t, table, now, 1, 1, ledger.Task, false)
+	x := table.look(now)
+	counted(t, table, now, 2, 2, ledger.Hour, false)
+	if table.look(now) != x {
+		t.Error("the table is looked through again for the counter of an hour")
+	}
+	counted(t, table, now, 1, 3, ledger.Task, true)
+	if table.look(now+hour-1) != x {
+		t.Error("the table is looked through again before the hour ends")
+	}
+	table = &counterTable{}
+	x = table.look(now)
+	counted(t, table, now, 1, 3, ledger.Task, true)
+	if table.look(now+day-1) != x || table.look(now+day) == x {
+		t.Error("the table is not looked through again just when the group becomes idle")
+	}
+}
+
+// TestDeadOfScratch: counters that have advanced are not dead, whatever was found at a later time before, and whenever one would have died.
+func TestDeadOfScratch(t *testing.T) {
+	const now = 100 * day
+	dies := windowEnd(ledger.Task, now)
+	table := &counterTable{}
+	counted(t, table, now, 1, 1, ledger.Task, false)
+	if dead := table.deadCount(dies); dead != 1 {
+		t.Errorf("%d counters are dead, want 1", dead)
+	}
+	counted(t, table, now+hour, 2, 1, ledger.Task, false) // before the time that was asked for
+	if dead := table.deadCount(dies); dead != 0 {
+		t.Errorf("%d counters are dead when one has advanced", dead)
+	}
+	table.look(dies - hour)
+	counted(t, table, dies-hour, 3, 2, ledger.Task, false) // its scratch holds beyond the first death of before
+	if dead := table.deadCount(dies); dead != 0 {
+		t.Errorf("%d counters are dead when a second one has advanced", dead)
+	}
+}

@@ -135,6 +135,26 @@ func TestCountersBroughtBack(t *testing.T) {
 	}
 }
 
+// TestHoldsBroughtBack: a hold that was opened just when a clock is set to is due as it was, and one that was opened later has its whole life.
+func TestHoldsBroughtBack(t *testing.T) {
+	c := newCrowd(t, 2)
+	c.apply(c.opens(pendingHold))
+	c.now += hour
+	c.apply(c.decision())
+	due := slices.Clone(c.s.expiring.order.Items())
+	c.now -= hour
+	c.apply(Record{Kind: ledger.ClockSet, Now: c.now})
+	if got := c.s.expiring.order.Items(); !slices.Equal(got, due) {
+		t.Errorf("after the clock was set back, %v are due, want %v", got, due)
+	}
+	c.apply(c.decision())
+	c.now -= hour
+	c.apply(Record{Kind: ledger.ClockSet, Now: c.now})
+	if h, _, ok := c.s.Hold(busyKey, pendingHold, c.now); !ok || h.Created != c.now || h.Expires != c.now+holdEnds {
+		t.Errorf("a hold that was opened later: %+v", h)
+	}
+}
+
 // TestDefaults: a default policy that comes again is a rollback, and one that names no keys after one that does is told.
 func TestDefaults(t *testing.T) {
 	c := newCrowd(t, 2)

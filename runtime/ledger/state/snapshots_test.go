@@ -122,6 +122,20 @@ func TestSnapshotVersions(t *testing.T) {
 	}
 }
 
+// TestSnapshotOfApprovals: of the holds, those are listed beside the approvers that have an approval or a note.
+func TestSnapshotOfApprovals(t *testing.T) {
+	c := busy(t)
+	c.apply(c.whole(ledger.ApproverConfirmed))
+	list := func() []byte { return bytes.TrimPrefix(c.s.appendApprovals(nil), c.s.approvers.appendSnapshot(nil)) }
+	if got := list(); !bytes.Equal(got, []byte{0}) {
+		t.Errorf("holds without an approval and a note: %x", got)
+	}
+	c.apply(approvesPending(c))
+	if got := list(); got[0] != 1 || !bytes.Contains(got, pendingHold[:]) || bytes.Contains(got, allowedHold[:]) {
+		t.Errorf("an approved hold: %x", got)
+	}
+}
+
 // TestSnapshotRefuses: a snapshot that says something of a key, a hold or a webhook that is not there is not read, nor one that says it twice.
 func TestSnapshotRefuses(t *testing.T) {
 	marked := ledger.ID(bytes.Repeat([]byte{0xee}, 16))
