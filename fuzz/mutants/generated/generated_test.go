@@ -213,6 +213,50 @@ func TestBoardSaysWhatIsBelow(t *testing.T) {
 	}
 }
 
+// TestWronglyReviewed: a mutant that is reviewed and that a test kills is named in the log, in the report, and on the page as long as the list has it.
+func TestWronglyReviewed(t *testing.T) {
+	const killedOne, livingOne = "planted.go: Between: `return false`: false becomes true", "planted.go: Up: `sum += i`: sum += i is left out"
+	before := reviewedText
+	defer func() { reviewedText = before }()
+	reviewedText = killedOne + "\n\tplanted\n"
+	dir, docs := filepath.Join("testdata", "planted"), t.TempDir()
+	var said strings.Builder
+	o, p := planted("^TestStrong$")
+	o.out, o.names = &said, map[string]bool{killedOne: true, livingOne: true}
+	r, err := o.run(t.Context(), dir, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if log := said.String(); !strings.Contains(log, "WRONGLY REVIEWED") || !strings.Contains(log, killedOne) || strings.Contains(log, livingOne) {
+		t.Errorf("the log is %s", log)
+	}
+	if s := r.String(); strings.Count(s, "wrongly reviewed: ") != 1 || !strings.Contains(s, "wrongly reviewed: "+killedOne) {
+		t.Errorf("the run came to %s", s)
+	}
+	made := r.report("vm", "commit", time.Now(), 1)
+	if err := made.after(&report{Part: "vm", Digest: made.Digest, Tried: 2, Alive: make([]string, 2), WronglyReviewed: []string{"of before"}}); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(made.WronglyReviewed, []string{"of before", killedOne}) || made.Killed != 2 {
+		t.Errorf("the report is %+v", made)
+	}
+	if err := made.write(docs); err != nil {
+		t.Fatal(err)
+	}
+	for _, listed := range []bool{true, false} {
+		if !listed {
+			reviewedText = ""
+		}
+		text, err := board([]*report{made})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(text, "## Wrongly reviewed in `vm`\n") != listed || strings.Contains(text, "- "+killedOne+"\n") != listed || strings.Contains(text, "of before") {
+			t.Errorf("on the list: %t; the page is %s", listed, text)
+		}
+	}
+}
+
 // TestInterrupted: a run that is stopped has no result.
 func TestInterrupted(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())

@@ -11,7 +11,8 @@
 // it was. Those on the list are tried with the quick tests alone.
 //
 // A mutant that no test kills fails the run, unless reviewed.txt has it with the reason why it is the same program, or why its
-// difference is none that the documents promise. An entry of the list that no mutant matches fails the package's test.
+// difference is none that the documents promise. An entry of the list that no mutant matches fails the package's test. One that a test
+// kills is wrongly reviewed: the run says so, and so does its report.
 package main
 
 import (

@@ -36,6 +36,9 @@ type report struct {
 	TimedOut   int       `json:"timedOut"`
 	Equivalent int       `json:"equivalent"`
 	Alive      []string  `json:"alive"` // their names
+
+	// WronglyReviewed names those of the killed that reviewed.txt had.
+	WronglyReviewed []string `json:"wronglyReviewed,omitempty"`
 }
 
 // report is what a run of a part came to.
@@ -46,6 +49,9 @@ func (r *result) report(part, commit string, began time.Time, seed uint64) *repo
 	}
 	for _, v := range r.of(alive, false) {
 		out.Alive = append(out.Alive, v.name())
+	}
+	for _, v := range r.wronglyReviewed() {
+		out.WronglyReviewed = append(out.WronglyReviewed, v.name())
 	}
 	return out
 }
@@ -69,6 +75,7 @@ func (r *report) after(last *report) error {
 	r.Killed += last.Killed
 	r.TimedOut += last.TimedOut
 	r.Equivalent += last.Equivalent
+	r.WronglyReviewed = slices.Concat(last.WronglyReviewed, r.WronglyReviewed)
 	return nil
 }
 
@@ -164,6 +171,18 @@ func read(docs string) ([]*report, error) {
 	return all, nil
 }
 
+// writeWronglyReviewed lists the mutants that were killed and are still on the list of those that no test can kill.
+func (r *report) writeWronglyReviewed(b *strings.Builder, reasons map[string]string) {
+	names := slices.DeleteFunc(slices.Clone(r.WronglyReviewed), func(name string) bool { return reasons[name] == "" })
+	if len(names) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n## Wrongly reviewed in `%s`\n\nThe list has these mutants, and tests kill them:\n\n", r.Part)
+	for _, name := range names {
+		fmt.Fprintf(b, "- %s\n", name)
+	}
+}
+
 // board is the page.
 func board(all []*report) (string, error) {
 	reasons, err := reviewed(reviewedText)
@@ -203,6 +222,7 @@ out as well.
 		}
 	}
 	for _, r := range all {
+		r.writeWronglyReviewed(&b, reasons)
 		if r.Longest != "" {
 			fmt.Fprintf(&b, "\nThe run over `%s` was a first look: it left out the tests that take longer than %s, so some that are alive here\nare killed by those.\n", r.Part, r.Longest)
 		}

@@ -46,7 +46,7 @@ func (o *options) run(ctx context.Context, root string, p part) (*result, error)
 		o.logf("%s: %d tests, built and run once after %.0f s", p.suites[i].folder, len(more), time.Since(began).Seconds())
 		jobs = append(jobs, o.short(more)...)
 	}
-	r.verdicts, err = l.hunt(ctx, chosen, jobs, func(v verdict) { o.tell(v) })
+	r.verdicts, err = l.hunt(ctx, chosen, jobs, func(v verdict) { o.tell(v, reasons[v.name()] != "") })
 	r.minutes = time.Since(began).Minutes()
 	return r, err
 }
