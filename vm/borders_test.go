@@ -11,7 +11,7 @@ import (
 	"bailiff/vm/wire"
 )
 
-// TestAnswersOfAmounts holds that only the answer just behind a test of an amount is about it, and that it names the register.
+// TestAnswersOfAmounts checks that only the answer right after a test of an amount is tied to it, and that it names the register.
 func TestAnswersOfAmounts(t *testing.T) {
 	for register := range 2 {
 		for _, when := range []When{If, Unless} {
@@ -39,7 +39,7 @@ func TestAnswersOfAmounts(t *testing.T) {
 	}
 }
 
-// TestWithoutSpans holds that a program whose builder was told no span has no debug section.
+// TestWithoutSpans checks that a program built without spans has no debug section.
 func TestWithoutSpans(t *testing.T) {
 	b := NewBuilder("")
 	x, done := b.Field("x"), b.NewLabel()
@@ -54,7 +54,7 @@ func TestWithoutSpans(t *testing.T) {
 	}
 }
 
-// TestLabelsRefused holds what a builder says of labels that it did not make, that are placed already, or that are not in front.
+// TestLabelsRefused checks that a builder refuses labels that it did not make, that are already placed, or that a jump would go back to.
 func TestLabelsRefused(t *testing.T) {
 	for want, build := range map[string]func(b *Builder){
 		"label -1 is placed twice, or is none of this builder":               func(b *Builder) { b.Place(-1) },
@@ -77,7 +77,7 @@ func TestLabelsRefused(t *testing.T) {
 	}
 }
 
-// TestFullTables holds that nothing is added to a table of a builder that is full, whatever is asked for.
+// TestFullTables checks that a builder adds nothing to a full table.
 func TestFullTables(t *testing.T) {
 	b := NewBuilder("")
 	for i := range maxEntries + 1 {
@@ -95,7 +95,7 @@ func TestFullTables(t *testing.T) {
 	}
 }
 
-// TestConstantKinds holds which kinds of constants are read, and how others are refused.
+// TestConstantKinds checks which kinds of constants are read, and how others are refused.
 func TestConstantKinds(t *testing.T) {
 	for kind := range 256 {
 		r := &reader{wire.NewReader(append([]byte{byte(kind)}, make([]byte, 40)...), maxText)}
@@ -113,7 +113,7 @@ func TestConstantKinds(t *testing.T) {
 	}
 }
 
-// TestDebugCutOff holds that a debug section has spans, lists and tests, and is refused where bytes of them are missing.
+// TestDebugCutOff checks that a debug section has spans, lists and tests, and is refused where bytes of them are missing.
 func TestDebugCutOff(t *testing.T) {
 	p, err := Assemble("machine 6\npolicy \"\"\nfield \"a\"\n0: kind if \"a\" null @1\n1: end\n")
 	if err != nil {
@@ -136,7 +136,7 @@ func TestDebugCutOff(t *testing.T) {
 	}
 }
 
-// TestRowsAnnounced holds for how many bytes each row of a table has to have at least: of more rows than would fit none is read.
+// TestRowsAnnounced checks the smallest size of a row of each table: if more rows are announced than fit, none is read.
 func TestRowsAnnounced(t *testing.T) {
 	program := func(r *reader) { r.program() }
 	words := func(r *reader) { r.words(new(Program)) }
@@ -167,7 +167,7 @@ func TestRowsAnnounced(t *testing.T) {
 	}
 }
 
-// TestRouteWork holds how many cases and instructions are looked at for routes: just as many as may be, and not one more.
+// TestRouteWork checks how many cases and instructions are looked at for routes: just as many as may be, and not one more.
 func TestRouteWork(t *testing.T) {
 	const cases = 2047
 	for notes, want := range map[int]int{0: cases + 1, 1: 1} {
@@ -194,7 +194,7 @@ func TestRouteWork(t *testing.T) {
 	}
 }
 
-// TestRouteSteps holds how many steps all routes have together: just as many as may be, and beyond that those of the route that knows
+// TestRouteSteps checks how many steps all routes have together: just as many as may be, and beyond that those of the route that knows
 // no action.
 func TestRouteSteps(t *testing.T) {
 	const routes, each = 256, maxRouteSteps / 256
@@ -235,7 +235,7 @@ func TestRouteSteps(t *testing.T) {
 	}
 }
 
-// TestRoutesShared holds that actions for which all tests come out alike have one route, that a text gets the route of its action,
+// TestRoutesShared checks that actions for which all tests come out alike have one route, that a text gets the route of its action,
 // and a number the one that knows no action.
 func TestRoutesShared(t *testing.T) {
 	b := NewBuilder("")
@@ -262,7 +262,7 @@ func TestRoutesShared(t *testing.T) {
 	}
 }
 
-// TestCasesOnce holds that a text which several tests of the action share is one case, so that the text itself is found and not only
+// TestCasesOnce checks that a text which several tests of the action share is one case, so that the text itself is found and not only
 // what starts with it.
 func TestCasesOnce(t *testing.T) {
 	b := NewBuilder("")
@@ -289,7 +289,7 @@ func TestCasesOnce(t *testing.T) {
 	}
 }
 
-// TestNeedsBehindTests holds that an action needs no slot to which only other actions come, also where these come to it by a jump.
+// TestNeedsBehindTests checks that an action needs no slot to which only other actions come, also where these come to it by a jump.
 func TestNeedsBehindTests(t *testing.T) {
 	for _, test := range []struct {
 		op   Op
@@ -358,7 +358,7 @@ func guardsOf(r *route) (guards []*guard) {
 	return guards
 }
 
-// TestGuardsPlaced holds in front of which tests a guard is: of three or more of one kind and slot, with at most two other slots
+// TestGuardsPlaced checks in front of which tests a guard is: of three or more of one kind and slot, with at most two other slots
 // between them, once. What a program keeps live depends on it. All routes share it.
 func TestGuardsPlaced(t *testing.T) {
 	for tests, want := range map[string]int{
@@ -384,8 +384,8 @@ func TestGuardsPlaced(t *testing.T) {
 	}
 }
 
-// TestGuardsTell holds for which values a guard goes on behind its tests: for a text that it excludes, and for nothing, null or an
-// object, if the other slots hold nothing.
+// TestGuardsTell checks when a guard skips its tests: if the value of its slot is missing, null, an object, or a text that none of them can match,
+// and those of the other slots are missing or null.
 func TestGuardsTell(t *testing.T) {
 	p := testsInTurn(t, "i1i2i")
 	steps := p.actions.any.steps

@@ -12,7 +12,7 @@ import (
 	"bailiff/vm/match"
 )
 
-// TestHash holds that a program's hash is that of its canonical bytes.
+// TestHash checks that a program's hash is that of its canonical bytes.
 func TestHash(t *testing.T) {
 	p := testsInTurn(t, "ice")
 	if p.Hash() != sha256.Sum256(p.Canonical()) {
@@ -36,7 +36,7 @@ func manyTexts(b *Builder, states int) Const {
 	return b.Texts(entries...)
 }
 
-// TestAutomataTogether holds that all automata of a program have as many bytes as there may be, and not one state more.
+// TestAutomataTogether checks that all automata of a program have as many bytes as there may be, and not one state more.
 func TestAutomataTogether(t *testing.T) {
 	const states = match.MaxMemory / 256
 	for more, want := range []string{
@@ -54,7 +54,7 @@ func TestAutomataTogether(t *testing.T) {
 	}
 }
 
-// TestConstantOfManyTests holds that a constant which many tests share counts once for the bound on memory.
+// TestConstantOfManyTests checks that a constant which many tests share counts once for the bound on memory.
 func TestConstantOfManyTests(t *testing.T) {
 	build := func(limit Limit) (*Program, error) {
 		b := NewBuilder("")
@@ -79,7 +79,7 @@ func TestConstantOfManyTests(t *testing.T) {
 	}
 }
 
-// TestStoppedRoutes holds that the making of a program ends wherever it is told once to give up, also between the routes.
+// TestStoppedRoutes checks that building a program stops at whichever check says so, also between routes.
 func TestStoppedRoutes(t *testing.T) {
 	build := func(limit Limit) error {
 		b := NewBuilder("")
@@ -103,7 +103,7 @@ func TestStoppedRoutes(t *testing.T) {
 	}
 }
 
-// TestWeightsAlike holds that lines of the same weight are in their order.
+// TestWeightsAlike checks that lines of the same weight are sorted by their numbers.
 func TestWeightsAlike(t *testing.T) {
 	b := NewBuilder("")
 	end := b.NewLabel()
@@ -124,7 +124,7 @@ func TestWeightsAlike(t *testing.T) {
 	}
 }
 
-// TestSlotsRefused holds that a builder refuses the first slot that there is not.
+// TestSlotsRefused checks that a builder refuses the first slot past the last one.
 func TestSlotsRefused(t *testing.T) {
 	for n := range 3 {
 		b := NewBuilder("")
@@ -144,7 +144,7 @@ func TestSlotsRefused(t *testing.T) {
 	}
 }
 
-// TestNoRoomBesides holds that a program has no room in its tables besides the rows, since memory counts it.
+// TestNoRoomBesides checks that a program has no room in its tables besides the rows, since memory counts it.
 func TestNoRoomBesides(t *testing.T) {
 	b := NewBuilder("")
 	end := b.NewLabel()
@@ -168,7 +168,7 @@ func TestNoRoomBesides(t *testing.T) {
 	}
 }
 
-// TestEffortOfWays holds that tests of sets cost as much as their way of comparing does, in a set that was made for it.
+// TestEffortOfWays checks that tests of sets cost as much as their way of comparing does, in a set that was made for it.
 func TestEffortOfWays(t *testing.T) {
 	var entries []match.Entry
 	for i := range 100 {
@@ -196,7 +196,7 @@ func TestEffortOfWays(t *testing.T) {
 	}
 }
 
-// TestUnitsAreNoPatterns holds that the unit of an amount may be no regular expression, and is not made one.
+// TestUnitsAreNoPatterns checks that the unit of an amount may be no regular expression, and is not made one.
 func TestUnitsAreNoPatterns(t *testing.T) {
 	b := NewBuilder("")
 	loaded, end := b.NewLabel(), b.NewLabel()
@@ -211,7 +211,7 @@ func TestUnitsAreNoPatterns(t *testing.T) {
 	}
 }
 
-// TestPatternsKept holds that patterns are kept from validating to building as far as there may be bytes of them.
+// TestPatternsKept checks that patterns are kept from validating to building as far as there may be bytes of them.
 func TestPatternsKept(t *testing.T) {
 	p := &Program{}
 	most := 0
@@ -238,7 +238,7 @@ func TestPatternsKept(t *testing.T) {
 	}
 }
 
-// TestRouteSizes holds that a route has the size of its steps and of the cases of its switches.
+// TestRouteSizes checks that a route has the size of its steps and of the cases of its switches.
 func TestRouteSizes(t *testing.T) {
 	for n := range 4 {
 		b := NewBuilder("")
@@ -263,7 +263,7 @@ func TestRouteSizes(t *testing.T) {
 	}
 }
 
-// TestSlotsOfRoutes holds that a route has a bit for each slot, and no word besides.
+// TestSlotsOfRoutes checks that a route has a bit for each slot, and no word besides.
 func TestSlotsOfRoutes(t *testing.T) {
 	for _, n := range []int{1, 62, 63, 64, 65, 127, 128, 129} {
 		b := NewBuilder("")
@@ -285,7 +285,7 @@ func TestSlotsOfRoutes(t *testing.T) {
 	}
 }
 
-// TestSwitchOfOneCase holds that a switch of one text finds it alone, and one of a start whatever starts with it.
+// TestSwitchOfOneCase checks that a switch of one text finds it alone, and one of a start whatever starts with it.
 func TestSwitchOfOneCase(t *testing.T) {
 	for _, prefix := range []bool{false, true} {
 		b := NewBuilder("")
@@ -308,7 +308,7 @@ func TestSwitchOfOneCase(t *testing.T) {
 	}
 }
 
-// TestNeedsOfCounters holds that a run needs the slots by which a counter counts.
+// TestNeedsOfCounters checks that a run needs the slots by which a counter counts.
 func TestNeedsOfCounters(t *testing.T) {
 	b := NewBuilder("")
 	c := Counter{Name: "c", Unit: "u", Rule: b.Rule(Rule{Name: "r"}), Op: Sum, Window: Task, Amount: b.Field("amount")}
@@ -326,7 +326,7 @@ func TestNeedsOfCounters(t *testing.T) {
 	}
 }
 
-// TestTokensChecked holds which tokens there may be.
+// TestTokensChecked checks which tokens there may be.
 func TestTokensChecked(t *testing.T) {
 	address := "0x" + strings.Repeat("0a", 20)
 	pinned := func(address string) Token { return Token{Symbol: "t", Pins: []Pin{{Address: address}}} }
@@ -355,7 +355,7 @@ func TestTokensChecked(t *testing.T) {
 	}
 }
 
-// TestTextsDecoded holds that a text of more bytes than it may have is refused where it is read.
+// TestTextsDecoded checks that a text of more bytes than it may have is refused where it is read.
 func TestTextsDecoded(t *testing.T) {
 	for n, want := range map[int]string{
 		maxText:     "vm: byte 16392: a number is expected here",

@@ -17,7 +17,7 @@ func entriesOf(texts ...string) []entry {
 	return newEntries(from)
 }
 
-// TestScarcity holds that bytes are as scarce as they are late in the list, and the others more than these.
+// TestScarcity checks that a byte further down the list counts as scarcer, and a byte outside the list as the scarcest.
 func TestScarcity(t *testing.T) {
 	for c := range 256 {
 		want := strings.IndexByte(commonBytes, byte(c))
@@ -30,7 +30,7 @@ func TestScarcity(t *testing.T) {
 	}
 }
 
-// TestFilterSizes holds for how many entries there are filters, and how many bytes a step of bigrams has.
+// TestFilterSizes checks for how many entries there are filters, and how many bytes a step of bigrams has.
 func TestFilterSizes(t *testing.T) {
 	for n, want := range map[int]int{0: 0, 2: 0, 3: 3, 16: 3, 21: 3, 22: 2, FewSearched: 2, FewSearched + 1: 0} {
 		set := entriesOf(slices.Repeat([]string{"long-text"}, n)...)
@@ -44,7 +44,7 @@ func TestFilterSizes(t *testing.T) {
 	}
 }
 
-// TestBigramPlaces holds that an entry is known by its scarcest bytes that follow each other, and its pairs by these bytes alone.
+// TestBigramPlaces checks that an entry is known by its scarcest bytes that follow each other, and its pairs by these bytes alone.
 func TestBigramPlaces(t *testing.T) {
 	texts := []string{"kubectl-x", "-kubectl", "   kube   ", "abcdEFGH", "ab~cd", "x " + someAddress, "    ", "aaaZ", "Zaaa", "aeaZeaee~aae"}
 	p := newBigrams(entriesOf(texts...))
@@ -84,7 +84,7 @@ func TestBigramPlaces(t *testing.T) {
 	}
 }
 
-// TestBigramIndex holds that the pairs of bytes are divided evenly among the places of the first look.
+// TestBigramIndex checks that the pairs of bytes are divided evenly among the places of the first look.
 func TestBigramIndex(t *testing.T) {
 	var places [1 << mayBits]int
 	for pair := range 1 << 16 {
@@ -97,7 +97,7 @@ func TestBigramIndex(t *testing.T) {
 	}
 }
 
-// TestBigramSkip holds that a pass goes by single steps to where a pair may be, however many it looks at in one round.
+// TestBigramSkip checks that a pass goes by single steps to where a pair may be, however many it looks at in one round.
 func TestBigramSkip(t *testing.T) {
 	p := newBigrams(entriesOf("a~^b", "c~^d", "e~^f"))
 	for n := range 24 {
@@ -116,7 +116,7 @@ func TestBigramSkip(t *testing.T) {
 	}
 }
 
-// TestBigramTries holds after how many comparisons in vain bigrams give up: neither an entry that is found counts, nor one that has but one
+// TestBigramTries checks after how many comparisons in vain bigrams give up: neither an entry that is found counts, nor one that has but one
 // byte of a pair.
 func TestBigramTries(t *testing.T) {
 	p := newBigrams(entriesOf("~^a", "~!b", "#^c"))
@@ -143,7 +143,7 @@ func TestBigramTries(t *testing.T) {
 	}
 }
 
-// TestBestRareByte holds that the byte is taken which most entries have, of these the scarcest, and from wherever it is in them.
+// TestBestRareByte checks that the byte is taken which most entries have, of these the scarcest, and from wherever it is in them.
 func TestBestRareByte(t *testing.T) {
 	for name, texts := range map[string][]string{
 		"at the start":            {"-a", "-b", "-c"},
@@ -177,7 +177,7 @@ func TestBestRareByte(t *testing.T) {
 	}
 }
 
-// TestRareTries holds how many rare bytes are looked at: a few, and one more for so many bytes of text. A rare byte that is not there is none
+// TestRareTries checks how many rare bytes are looked at: a few, and one more for so many bytes of text. A rare byte that is not there is none
 // of them.
 func TestRareTries(t *testing.T) {
 	l := newRareBytes(entriesOf("a-b", "c_d", "e_f"))
@@ -201,7 +201,7 @@ func TestRareTries(t *testing.T) {
 	}
 }
 
-// TestRareBytesAlike holds that entries are found of which all that there may be have the same bytes around their rare one.
+// TestRareBytesAlike checks that entries are found of which all that there may be have the same bytes around their rare one.
 func TestRareBytesAlike(t *testing.T) {
 	for n := 3; n <= FewSearched; n++ {
 		var texts []string
@@ -217,7 +217,7 @@ func TestRareBytesAlike(t *testing.T) {
 	}
 }
 
-// TestLengths holds what the lengths of entries tell of a text: all of its length, but that long ones are alike.
+// TestLengths checks what the lengths of entries tell of a text: all of its length, but that long ones are alike.
 func TestLengths(t *testing.T) {
 	const long = 63
 	for entry := 1; entry < 70; entry++ {
@@ -234,7 +234,7 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-// TestGlobTable holds that many patterns without a star are looked up, as their cost says.
+// TestGlobTable checks that many patterns without a star are looked up, as their cost says.
 func TestGlobTable(t *testing.T) {
 	for n, want := range map[int]bool{FewEntries: true, FewEntries + 1: false} {
 		if s := prepared(t, Glob, Mailbox, numbered(n, "k%d")...); s.Few() != want {
@@ -243,7 +243,7 @@ func TestGlobTable(t *testing.T) {
 	}
 }
 
-// TestTableWays holds that few cases are looked at in turn, by their heads, and more are halved.
+// TestTableWays checks that few cases are looked at in turn, by their heads, and more are halved.
 func TestTableWays(t *testing.T) {
 	for n, want := range map[int]uint16{fewCases: 0, fewCases + 1: 7} {
 		var cases []Case
@@ -261,7 +261,7 @@ func TestTableWays(t *testing.T) {
 	}
 }
 
-// TestHitsRoom holds that hits keep their room, which is a bit for each entry in words.
+// TestHitsRoom checks that hits keep their room, which is a bit for each entry in words.
 func TestHitsRoom(t *testing.T) {
 	for n, want := range map[int]int{1: 1, 63: 1, 64: 1, 65: 2, 128: 2, 129: 3} {
 		var h Hits
@@ -275,7 +275,7 @@ func TestHitsRoom(t *testing.T) {
 	}
 }
 
-// TestPathPairs holds that two bytes tell a path from patterns without a call, also where it has but these two or a pattern has.
+// TestPathPairs checks that two bytes tell a path from patterns without a call, also where it has but these two or a pattern has.
 func TestPathPairs(t *testing.T) {
 	var p prefixes
 	for _, pattern := range []string{"ab", "/etc"} {
@@ -301,14 +301,14 @@ func TestPathPairs(t *testing.T) {
 	}
 }
 
-// TestNoPaths holds what testing paths costs before there are any.
+// TestNoPaths checks what testing paths costs before there are any.
 func TestNoPaths(t *testing.T) {
 	if each, byByte := new(Set).Cost(Path); each != 0 || byByte != 2 {
 		t.Errorf("no paths cost %d, and %d for each byte", each, byByte)
 	}
 }
 
-// TestLookupCosts holds the cost of looking up in tables of many entries: the bounds on a program's cost decide whether a policy is compiled,
+// TestLookupCosts checks the cost of looking up in tables of many entries: the bounds on a program's cost decide whether a policy is compiled,
 // everywhere alike.
 func TestLookupCosts(t *testing.T) {
 	for _, test := range []struct {
@@ -349,7 +349,7 @@ func TestLookupCosts(t *testing.T) {
 	}
 }
 
-// TestLookupSpread holds that texts which differ in any one byte are spread over a table, whose size is bounded by that of the set.
+// TestLookupSpread checks that texts which differ in any one byte are spread over a table, whose size is bounded by that of the set.
 func TestLookupSpread(t *testing.T) {
 	for _, n := range []int{1, 7, 8, 9, 15, 16, 17, 24, 25, 26, 33, 40} {
 		for at := range n {
@@ -378,7 +378,7 @@ func TestLookupSpread(t *testing.T) {
 	}
 }
 
-// TestGuardBits holds that a guard tells texts by each bit of four bytes, but for those that tell small letters from capitals.
+// TestGuardBits checks that a guard tells texts by each bit of four bytes, but for those that tell small letters from capitals.
 func TestGuardBits(t *testing.T) {
 	for bit := range 64 {
 		if same := guardBit(1<<bit) == guardBit(0); same != (bit%8 == 5) {
@@ -392,7 +392,7 @@ func TestGuardBits(t *testing.T) {
 	}
 }
 
-// TestCoverAsksBoth holds that a path is compared with no pattern that is not known to share its second byte.
+// TestCoverAsksBoth checks that a path is compared with no pattern that is not known to share its second byte.
 func TestCoverAsksBoth(t *testing.T) {
 	for _, text := range []string{"ab", "/etc"} {
 		var p prefixes
@@ -407,7 +407,7 @@ func TestCoverAsksBoth(t *testing.T) {
 	}
 }
 
-// TestScanMarked holds that a scan looks for entries in no state without a mark.
+// TestScanMarked checks that a scan looks for entries in no state without a mark.
 func TestScanMarked(t *testing.T) {
 	set := entriesOf("ab", "bc", "abcd")
 	a, err := newAutomaton(set, []int{0, 1, 2}, false)
@@ -426,7 +426,7 @@ func TestScanMarked(t *testing.T) {
 	}
 }
 
-// TestFiltersInTurn holds which filter is asked: rare bytes where there are any, then bigrams in a short text where something is left, and
+// TestFiltersInTurn checks which filter is asked: rare bytes where there are any, then bigrams in a short text where something is left, and
 // entry by entry the rest.
 func TestFiltersInTurn(t *testing.T) {
 	set := entriesOf("a-bc", "d-ef", "g-hi")
@@ -454,7 +454,7 @@ func TestFiltersInTurn(t *testing.T) {
 	}
 }
 
-// TestRareBytesBeside holds that the bytes beside a rare one are looked at wherever it is, but at the ends of the text.
+// TestRareBytesBeside checks that the bytes beside a rare one are looked at wherever it is, but at the ends of the text.
 func TestRareBytesBeside(t *testing.T) {
 	for _, test := range []struct {
 		texts          []string

@@ -17,7 +17,7 @@ func tableOf(t *testing.T, pattern string, whole bool) *dfa {
 	return newDFA(prog, whole)
 }
 
-// TestPatternSizes holds how many classes of runes and how many states patterns have: no more than their borders of words and lines make.
+// TestPatternSizes checks how many classes of runes and how many states patterns have: no more than their borders of words and lines make.
 func TestPatternSizes(t *testing.T) {
 	for _, test := range []struct {
 		pattern         string
@@ -66,7 +66,7 @@ func TestPatternSizes(t *testing.T) {
 	}
 }
 
-// TestEmptyParts holds that parts of a pattern which match no byte are left out, and nothing else is.
+// TestEmptyParts checks that parts of a pattern which match no byte are left out, and nothing else is.
 func TestEmptyParts(t *testing.T) {
 	for _, pattern := range []string{"|a", "a|", "(|a)b", "(a|)b", "a(?:)b", "a{0}b", "a(|b|)", "(?:|a|b)*b", "()"} {
 		for _, whole := range []bool{false, true} {
@@ -80,7 +80,7 @@ func TestEmptyParts(t *testing.T) {
 	}
 }
 
-// TestPatternSteps holds that a table is made in just as many steps as there may be, and none in more.
+// TestPatternSteps checks that a table is made in just as many steps as there may be, and none in more.
 func TestPatternSteps(t *testing.T) {
 	for more, want := range map[int]bool{0: true, 1: false} {
 		prog := new(syntax.Prog) // a chain of instructions that do nothing, and a match, which is looked at again for the end of the text
@@ -94,7 +94,7 @@ func TestPatternSteps(t *testing.T) {
 	}
 }
 
-// TestPatternSplits holds that a table is made of just as many intervals of runes, for each instruction, as there may be, and none of more.
+// TestPatternSplits checks that a table is made of just as many intervals of runes, for each instruction, as there may be, and none of more.
 func TestPatternSplits(t *testing.T) {
 	class := func(n int, more string) string { // whose runes have two ends of intervals each, beside the four of all patterns
 		var b strings.Builder
@@ -128,7 +128,7 @@ func TestPatternSplits(t *testing.T) {
 	}
 }
 
-// TestPatternCellsOdd holds that a table of one cell more than there may be is not made.
+// TestPatternCellsOdd checks that a table of one cell more than there may be is not made.
 func TestPatternCellsOdd(t *testing.T) {
 	const columns, states = 17, (maxDFACells + 1) / 17
 	if columns*states != maxDFACells+1 {
@@ -143,7 +143,7 @@ func TestPatternCellsOdd(t *testing.T) {
 	}
 }
 
-// TestDeepPatterns holds that a pattern which is too deep when all of a text has to match is an error, and no other is.
+// TestDeepPatterns checks that a pattern which is too deep when all of a text has to match is an error, and no other is.
 func TestDeepPatterns(t *testing.T) {
 	faults := 0
 	for depth := 980; depth < 1020; depth++ {
