@@ -83,7 +83,7 @@ func (c *exportCommand) run(std cli.Streams, s *cmdsettings.Settings, store *pgl
 func besideOf(to string) string { return to + ".exporting" }
 
 // undo lets instances decide over the database again, unless the record is in the folder that was made: a command or a service may have
-// added to it there. A record that an export has made and not named is set aside, so that it gets no name any more.
+// added to it there. A record that an export has made but not named is removed.
 func undo(std cli.Streams, store *pgledger.Store) error {
 	err := store.Undrain(func(moved string) error {
 		made, _ := pathsOf(moved)
@@ -195,8 +195,11 @@ func (c *exportCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pg
 	if err := reached("the database has let go"); err != nil {
 		return err
 	}
+	if err := errors.Join(os.Rename(beside, to), atomicfile.SyncName(to)); err != nil {
+		return err
+	}
 	made.tell(std)
-	return errors.Join(os.Rename(beside, to), atomicfile.SyncName(to))
+	return nil
 }
 
 // An exported is a record that was made of the logs of a database.

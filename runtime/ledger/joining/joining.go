@@ -217,7 +217,7 @@ func (j *joining) merge() error {
 	}
 }
 
-// first adds the record of the joining, with the time of the first one that comes after it, so that retention drops it with those.
+// first adds the record of the joining, with the earliest time of those after it, so that retention drops it with them.
 func (j *joining) first() error {
 	r := state.Record{Kind: ledger.StoreJoined, Now: j.At, Slots: len(j.From) - 1}
 	for n, s := range slices.Concat(j.ready.Items(), j.waiting) {
