@@ -182,13 +182,13 @@ crash: ## kill the service KILLS times (200) under mixed load, hold what is left
 	BAILIFF_KILLS=$(KILLS) $(GO) test ./httpd/e2e -run TestKillEverything -count 1 -v -timeout 1h
 	$(GO) test ./runtime/ledger/pebble -run 'TestModel$$' -histories 1000 -count 1 -v -timeout 1h
 
-# How many pairs of instances, each over a database of its own, TestFailover ends in every way.
+# How many rounds there are of each test of failover. Each has a database of its own.
 FAILOVERS ?= 300
 
 .PHONY: failover
-failover: ## two instances over PostgreSQL, FAILOVERS times (300): each ended in every way, and the primary, under load; the ledger's suites with a synchronous standby
+failover: ## two instances over PostgreSQL, and three over slots, FAILOVERS times (300): each ended in every way, and the primary, under load; the ledger's suites with a synchronous standby
 	$(GO) test ./runtime/ledger/postgres -count 1 -v -timeout 1h -args -full
-	BAILIFF_FAILOVERS=$(FAILOVERS) $(GO) test ./httpd/e2e -run TestFailover -count 1 -v -timeout 5h
+	BAILIFF_FAILOVERS=$(FAILOVERS) $(GO) test ./httpd/e2e -run 'TestFailover|TestSlotsFailover' -parallel 1 -count 1 -v -timeout 8h
 
 .PHONY: retention
 retention: ## drop old events for 30 simulated days and for a fast one, and kill that 20 times at each step, and 10 times backups and restorations

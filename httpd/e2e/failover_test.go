@@ -342,11 +342,20 @@ func (f *failover) hold(after string) []logged {
 }
 
 // TestFailover ends the instance that decides in every way, and then the primary, while clients decide: nothing that they were told is
-// lost, no limit is exceeded, and nothing is decided twice. BAILIFF_FAILOVERS says how often.
+// lost, no limit is exceeded, and nothing is decided twice.
 func TestFailover(t *testing.T) {
+	failovers(t, 2, func(t *testing.T, n int, random *mathrand.Rand) { failOver(t, random, n%2 == 0) })
+}
+
+// failovers runs as many rounds as BAILIFF_FAILOVERS says, or usual ones, each as a test of its own, which leaves nothing behind.
+func failovers(t *testing.T, usual int, round func(t *testing.T, n int, random *mathrand.Rand)) {
 	random := mathrand.New(mathrand.NewPCG(uint64(seed.Value(t)), 2))
-	for n := range times(t, "BAILIFF_FAILOVERS", 1) {
-		failOver(t, random, n%2 == 0)
+	for n := range times(t, "BAILIFF_FAILOVERS", usual) {
+		own := mathrand.New(mathrand.NewPCG(random.Uint64(), 0))
+		t.Run(fmt.Sprint("round ", n+1), func(t *testing.T) {
+			t.Parallel()
+			round(t, n, own)
+		})
 	}
 }
 

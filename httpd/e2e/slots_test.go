@@ -228,10 +228,7 @@ func (f *failover) allGoOn() (silent time.Duration) {
 // TestSlotsFailover ends instances of a store of several slots in every way, and then the primary, while clients decide: nothing that they
 // were told is lost, no limit is exceeded, and nothing is decided twice.
 func TestSlotsFailover(t *testing.T) {
-	random := mathrand.New(mathrand.NewPCG(uint64(seed.Value(t)), 3))
-	for range times(t, "BAILIFF_FAILOVERS", 1) {
-		slotsFailOver(t, random)
-	}
+	failovers(t, 3, func(t *testing.T, _ int, random *mathrand.Rand) { slotsFailOver(t, random) })
 }
 
 func slotsFailOver(t *testing.T, random *mathrand.Rand) {
