@@ -11,9 +11,11 @@ import (
 )
 
 const (
-	// drainTime is how long clients have, on shutdown, to send their next request and be told to close their connection.
-	drainTime = 500 * time.Millisecond
-	drainStep = 10 * time.Millisecond
+	// drainTime is how long clients have, on shutdown, to send their next request and be told to close their connection. It begins
+	// anew with each that is told, as others may then be merely slow, and ends after mostDrainTime in any case.
+	drainTime     = 500 * time.Millisecond
+	mostDrainTime = 2 * time.Second
+	drainStep     = 10 * time.Millisecond
 	// arrivalTime is how long what has begun to arrive has after that.
 	arrivalTime = time.Second
 )
@@ -24,6 +26,7 @@ type Server struct {
 	listener  atomic.Pointer[closeOnce]
 	deadlines atomic.Pointer[deadlineListener]
 	draining  atomic.Bool
+	told      atomic.Bool // a client since Shutdown last looked
 	serving   context.Context
 	stop      context.CancelFunc
 }
@@ -38,8 +41,14 @@ func NewServer(http *fasthttp.Server) *Server {
 // Serving returns a context that ends when Shutdown begins: requests that wait for something are answered then.
 func (s *Server) Serving() context.Context { return s.serving }
 
-// Draining reports whether Shutdown has begun, so that the next answer to each client has to close its connection.
-func (s *Server) Draining() bool { return s.draining.Load() }
+// Draining reports whether Shutdown has begun, so that the answer that asks has to close its connection.
+func (s *Server) Draining() bool {
+	if !s.draining.Load() {
+		return false
+	}
+	s.told.Store(true)
+	return true
+}
 
 // OpenConnections returns how many connections are open.
 func (s *Server) OpenConnections() int { return int(s.http.GetOpenConnectionsCount()) }
@@ -62,8 +71,14 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.draining.Store(true)
 	s.stop()
-	for wait := drainTime; wait > 0 && s.OpenConnections() > 0 && ctx.Err() == nil; wait -= drainStep {
+	for end, most := time.Now().Add(drainTime), time.Now().Add(mostDrainTime); s.OpenConnections() > 0 && ctx.Err() == nil; {
 		time.Sleep(drainStep)
+		if s.told.Swap(false) {
+			end = time.Now().Add(drainTime)
+		}
+		if now := time.Now(); now.After(end) || now.After(most) {
+			break
+		}
 	}
 	if kept := s.deadlines.Load(); kept != nil {
 		defer time.AfterFunc(arrivalTime, kept.endReading).Stop()
