@@ -53,7 +53,7 @@ var onlyImporters = map[string]string{
 // alsoImport names further folders that may import a heavy dependency, each for the reason behind it.
 var alsoImport = map[string][]string{
 	"github.com/cockroachdb/pebble":   {"runtime/retention"},                                                                                              // its tests crash the disk
-	"github.com/jackc/pgx":            {"bench/store"},                                                                                                    // the transaction that stays open
+	"github.com/jackc/pgx":            {"bench/store", "fuzz/kit/pgtest"},                                                                                 // the transaction that stays open, and a server's settings
 	"github.com/go-json-experiment":   {"runtime/authzen", "runtime/gateway", "runtime/hook", "runtime/response", "runtime/strictjson", "httpd/mcpproxy"}, // the strict reading of bodies, events, results and MCP messages
 	"github.com/ethereum/go-ethereum": {"fuzz/evm"},                                                                                                       // the machine that executes what the gateways forward
 	"github.com/prometheus":           {"httpd"},                                                                                                          // procfs: the user at the other end of a connection

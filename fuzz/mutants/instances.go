@@ -6,6 +6,7 @@ const (
 	fileJoining = "runtime/ledger/joining/joining.go"
 	fileLog     = "runtime/ledger/postgres/log.go"
 	filePassing = "httpd/passing.go"
+	fileSchema  = "runtime/ledger/postgres/schema.go"
 )
 
 // Owners are the mutants of a log that instances take from each other. A thousand simulated worlds have to find each.
@@ -19,6 +20,14 @@ var Owners = []Mutant{
 var Replaced = []Mutant{
 	{"an owner that was replaced while it looked takes the database for one that went back", fileLog,
 		"\tif err := l.move(); err != nil {\n\t\treturn false, err\n\t}\n\treturn false, fmt", "\treturn false, fmt"},
+}
+
+// Alone are the mutants of a database that has no synchronous standby any more. The test of that has to find each.
+var Alone = []Mutant{
+	{"an append is kept on one disk", fileSchema, "AND ($10::boolean OR ` + keepsTwice + `) FOR", "AND ($10::boolean OR true) FOR"},
+	{"appends of several slots are kept on one disk", fileSchema, "WHERE $10::boolean OR ` + keepsTwice + ` ORDER", "WHERE $10::boolean OR true ORDER"},
+	{"an answer is confirmed by one disk", fileSchema, "$3::boolean OR ` + keepsTwice + `, pg", "$3::boolean OR true, pg"},
+	{"a store requires no standby", "runtime/ledger/postgres/open.go", "find.require = !o.Trust", "find.require = false"},
 }
 
 // Divided are the mutants of dividing a record over slots, and of taking back what may have been used after a database was put back. The tests of

@@ -102,9 +102,9 @@ func TestRunCluster(t *testing.T) {
 		case <-interrupted:
 			return
 		case <-lost:
-			f.standby.Promote()
+			f.promote()
 			lost = nil
-			fmt.Println("the primary was lost, and the standby was promoted")
+			fmt.Println("the primary was lost, and the standby was promoted; it has a standby of its own")
 		}
 	}
 }

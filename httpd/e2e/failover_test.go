@@ -33,6 +33,7 @@ const failoverLease = 2 * time.Second
 type failover struct {
 	*site
 	primary, standby *pgtest.Server
+	old              *pgtest.Server // the primary before; nil before it was replaced
 	instances        []*instance
 	slots            int      // of the store, the first of several included
 	key              string   // of clients; several have keys
@@ -90,7 +91,7 @@ func newFailoverOf(t *testing.T, passing bool, slots int, names ...string) *fail
 	f := &failover{passing: passing, slots: 1, told: told{groups: map[string]string{}, decisions: map[string]string{}}, last: time.Now()}
 	f.primary, f.standby = pgtest.StartPair(t)
 	f.site = newSite(t, fmt.Sprintf(toolPolicy, taskLimit), "SVC_STORE="+pgtest.Both(f.primary, f.standby), "SVC_STORE_LEASE="+failoverLease.String())
-	f.env = append(f.env, "SVC_KEY_DIR="+f.path("keys"), "SVC_STORE_SYNC=trust") // the standby has none when it is promoted
+	f.env = append(f.env, "SVC_KEY_DIR="+f.path("keys"), "SVC_STORE_SYNC=require")
 	if slots == 1 {
 		f.must("store", "init")
 		f.key = f.apiKey() // before any instance runs
@@ -222,12 +223,11 @@ func (i *instance) supervise() {
 	}
 }
 
-// restartWith has each instance, one after the other, end in order and start with a setting from then on.
-func (f *failover) restartWith(setting string) {
+// restart has each instance, one after the other, end in order and start again.
+func (f *failover) restart() {
 	f.t.Helper()
 	for _, i := range f.instances {
 		i.mu.Lock()
-		i.env = append(i.env, setting)
 		ends := len(i.exits)
 		i.mu.Unlock()
 		i.signal(syscall.SIGTERM)
@@ -368,19 +368,16 @@ func failOver(t *testing.T, random *mathrand.Rand, passing bool) {
 	} else {
 		f.refusesMeanwhile()
 	}
-	f.restartWith("SVC_STORE_SYNC=require")
 	stop := make(chan struct{})
 	var clients sync.WaitGroup
 	for client := range 8 {
 		clients.Go(func() { f.decides(client, stop) })
 	}
 	f.goesOn()
+	f.restart()
+	t.Logf("each asked to end in turn: %v without an answer", f.goesOn().Round(time.Millisecond))
 	drawn := f.faults(random)
-	for n, fault := range drawn {
-		if n == len(drawn)-1 { // as an operator does before a standby without one of its own is promoted
-			f.restartWith("SVC_STORE_SYNC=trust")
-			f.goesOn()
-		}
+	for _, fault := range drawn {
 		what := fault()
 		silent := f.goesOn()
 		f.mu.Lock()
@@ -394,9 +391,7 @@ func failOver(t *testing.T, random *mathrand.Rand, passing bool) {
 			owner, other := f.owner()
 			return !owner.isWaiting() && other.isWaiting()
 		})
-		if n < len(drawn)-1 { // the last one leaves no standby
-			f.onStandby(what)
-		}
+		f.onStandby(what)
 	}
 	close(stop)
 	clients.Wait()

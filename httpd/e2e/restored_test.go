@@ -16,9 +16,9 @@ func (f *failover) putBack() *site {
 		i.signal(syscall.SIGTERM)
 		<-i.ended
 	}
-	f.primary.Alone()
+	f.old.Alone()
 	at := *f.site
-	at.env = append(slices.Clone(f.instances[0].env), "SVC_STORE="+f.primary.URL())
+	at.env = append(slices.Clone(f.instances[0].env), "SVC_STORE="+f.old.URL(), "SVC_STORE_SYNC=trust")
 	return &at
 }
 

@@ -25,14 +25,28 @@ import (
 // lostPrimary kills the database, and promotes its standby.
 func (f *failover) lostPrimary() string {
 	f.primary.Kill()
-	f.standby.Promote()
+	f.promote()
 	return "primary killed, standby promoted"
+}
+
+// promote makes the standby the primary, which decides nothing while it has no standby of its own, and then gives it one.
+func (f *failover) promote() {
+	f.t.Helper()
+	f.standby.Promote()
+	time.Sleep(100 * time.Millisecond) // answers that were under way arrive
+	before := f.answers.Load()
+	time.Sleep(failoverLease / 4)
+	if told := f.answers.Load() - before; told > 0 {
+		f.t.Errorf("%d decisions were told by a primary without a standby", told)
+	}
+	f.standby.Standbys("standby")
+	f.old, f.primary, f.standby = f.primary, f.standby, f.standby.NewStandby()
 }
 
 // frozePrimary has the primary hang, promotes its standby, and lets the primary run again, which must not be believed then.
 func (f *failover) frozePrimary() string {
 	thaw := f.primary.Freeze()
-	f.standby.Promote()
+	f.promote()
 	before := f.answers.Load()
 	f.await("decisions continue while the primary hangs", func() bool { return f.answers.Load() > before+50 })
 	thaw()

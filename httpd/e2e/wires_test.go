@@ -118,9 +118,9 @@ func (f *failover) wentBack() {
 		i.signal(syscall.SIGTERM)
 		<-i.ended
 	}
-	f.primary.Alone()
+	f.old.Alone()
 	command := exec.Command(binary, "serve")
-	command.Env, command.Dir = append(owner.env, "SVC_STORE="+f.primary.URL()), f.dir
+	command.Env, command.Dir = append(owner.env, "SVC_STORE="+f.old.URL(), "SVC_STORE_SYNC=trust"), f.dir
 	watch := time.AfterFunc(30*time.Second, func() { _ = command.Process.Kill() })
 	defer watch.Stop()
 	said, err := command.CombinedOutput()

@@ -71,13 +71,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.draining.Store(true)
 	s.stop()
-	for end, most := time.Now().Add(drainTime), time.Now().Add(mostDrainTime); s.OpenConnections() > 0 && ctx.Err() == nil; {
+	for wait, most := drainTime, mostDrainTime; min(wait, most) > 0 && s.OpenConnections() > 0 && ctx.Err() == nil; {
 		time.Sleep(drainStep)
+		wait, most = wait-drainStep, most-drainStep
 		if s.told.Swap(false) {
-			end = time.Now().Add(drainTime)
-		}
-		if now := time.Now(); now.After(end) || now.After(most) {
-			break
+			wait = drainTime
 		}
 	}
 	if kept := s.deadlines.Load(); kept != nil {

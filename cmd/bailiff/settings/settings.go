@@ -50,7 +50,7 @@ type Settings struct {
 	TrustedProxies      Networks             `env:"SVC_TRUSTED_PROXIES" help:"networks (CIDR, comma-separated) whose X-Forwarded-For names the client"`
 	DataDir             string               `env:"SVC_DATA_DIR" default:"data" help:"folder of everything that is kept; made if missing"`
 	Store               StoreURL             `env:"SVC_STORE" secret:"" help:"PostgreSQL database that keeps the record in place of SVC_DATA_DIR, postgres://USER:PASSWORD@HOST,HOST/DATABASE, so that several instances can wait for each other"`
-	StoreSync           string               `env:"SVC_STORE_SYNC" default:"require" enum:"require,trust" help:"require starts only where the database confirms on a synchronous standby; trust leaves that to the database"`
+	StoreSync           string               `env:"SVC_STORE_SYNC" default:"require" enum:"require,trust" help:"require decides only while the database confirms on a synchronous standby; trust leaves that to the database"`
 	StoreLease          Lease                `env:"SVC_STORE_LEASE" default:"2s" help:"how long the instance that decides may be silent before another one takes over, 1s to 1m; the same on all instances"`
 	PeerListen          Address              `env:"SVC_PEER_LISTEN" help:"address and port on which other instances of SVC_STORE pass requests on to this one while it decides (mutual TLS, but for loopback addresses); this one passes on, too, while it waits"`
 	PeerAddress         Address              `env:"SVC_PEER_ADDRESS" help:"address and port at which other instances reach that listener (default: SVC_PEER_LISTEN)"`

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"bailiff/fuzz/kit/npm"
 )
 
@@ -41,6 +43,7 @@ type Server struct {
 	folder  string // has the data and the socket
 	process *exec.Cmd
 	ended   chan struct{}
+	copies  int
 }
 
 // shared is the server of a test binary.
@@ -99,9 +102,71 @@ func StartPair(t testing.TB) (primary, standby *Server) {
 	// The copy is made before the first start, so that both are one and the same database.
 	primary.run("cp", "-a", primary.folder, standby.folder)
 	primary.start("synchronous_standby_names = 'standby'\n")
-	standby.write("standby.signal", "")
-	standby.start(fmt.Sprintf("primary_conninfo = 'host=%s user=postgres application_name=standby'\nwal_retrieve_retry_interval = '100ms'\n", primary.folder))
+	standby.follows(primary)
 	return primary, standby
+}
+
+// follows starts a copy of a primary as its standby.
+func (s *Server) follows(primary *Server) {
+	s.t.Helper()
+	s.write("standby.signal", "")
+	s.start(fmt.Sprintf("primary_conninfo = 'host=%s user=postgres application_name=standby'\nwal_retrieve_retry_interval = '100ms'\n", primary.folder))
+}
+
+// Standbys sets synchronous_standby_names while the server runs: 'standby' is the standby that StartPair or NewStandby has started, and with
+// "" the server confirms what no other one has.
+func (s *Server) Standbys(names string) {
+	s.t.Helper()
+	s.sql(fmt.Sprintf("ALTER SYSTEM SET synchronous_standby_names = '%s'", names), "SELECT pg_reload_conf()")
+}
+
+// NewStandby copies a server that runs, and starts the copy as its standby.
+func (s *Server) NewStandby() *Server {
+	s.t.Helper()
+	s.copies++
+	standby := &Server{t: s.t, bin: s.bin, folder: fmt.Sprintf("%s-%d", s.folder, s.copies)}
+	ctx := s.t.Context()
+	c, err := pgx.Connect(ctx, s.URL())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer c.Close(ctx)
+	if _, err := c.Exec(ctx, "SELECT pg_backup_start('a standby', true)"); err != nil {
+		s.t.Fatal(err)
+	}
+	// Files that vanish meanwhile are none that a copy needs.
+	copied, err := s.command("cp", "-a", s.folder, standby.folder).CombinedOutput()
+	if err != nil && !strings.Contains(string(copied), "No such file") {
+		s.t.Fatalf("%v\n%s", err, copied)
+	}
+	var label string
+	if err := c.QueryRow(ctx, "SELECT labelfile FROM pg_backup_stop(false)").Scan(&label); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, name := range []string{"postmaster.pid", ".s.PGSQL.5432", ".s.PGSQL.5432.lock"} { // they are of the server that was copied
+		if err := os.Remove(filepath.Join(standby.folder, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			s.t.Fatal(err)
+		}
+	}
+	standby.write("backup_label", label)
+	standby.follows(s)
+	return standby
+}
+
+// sql carries out statements, each by itself.
+func (s *Server) sql(statements ...string) {
+	s.t.Helper()
+	ctx := s.t.Context()
+	c, err := pgx.Connect(ctx, s.URL())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer c.Close(ctx)
+	for _, statement := range statements {
+		if _, err := c.Exec(ctx, statement); err != nil {
+			s.t.Fatalf("%s: %v", statement, err)
+		}
+	}
 }
 
 // fresh makes the folder of a server that was never started.

@@ -10,7 +10,7 @@ import (
 	"bailiff/fuzz/kit/pgtest"
 )
 
-// TestPair starts a primary and its standby, kills the primary, and promotes the standby.
+// TestPair starts a primary and its standby, kills the primary, promotes the standby, and gives it one of its own.
 func TestPair(t *testing.T) {
 	primary, standby := pgtest.StartPair(t)
 	reachable := func(s *pgtest.Server) bool {
@@ -32,6 +32,10 @@ func TestPair(t *testing.T) {
 	standby.Promote()
 	if _, folder, _ := strings.Cut(standby.URL(), "host="); exists(filepath.Join(folder, "standby.signal")) {
 		t.Error("a server that was promoted is a standby")
+	}
+	standby.Standbys("standby")
+	if next := standby.NewStandby(); !reachable(next) {
+		t.Error("a new standby does not listen")
 	}
 }
 

@@ -362,6 +362,9 @@ func (l *log) resolve(g group, cause error) error {
 		select {
 		case <-deadline.C:
 			pause.Stop()
+			if lossy := (*lossyError)(nil); errors.As(cause, &lossy) {
+				return lossy
+			}
 			return fmt.Errorf("%w: %w", errSilent, cause)
 		case <-pause.C:
 		}

@@ -77,7 +77,7 @@ func beside(db database) (own database, end func()) {
 	}
 	own = &postgres{
 		writing: &session{find: p.writing.find, patience: p.writing.patience},
-		reading: p.reading, free: p.free, living: p.living, asking: p.asking, copying: p.copying, sqlAdd: p.sqlAdd,
+		reading: p.reading, free: p.free, living: p.living, asking: p.asking, copying: p.copying, sqlAdd: p.sqlAdd, find: p.find,
 	}
 	return own, own.(*postgres).writing.close
 }

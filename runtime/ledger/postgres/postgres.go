@@ -3,6 +3,7 @@ package pgledger
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ const (
 type postgres struct {
 	writing, living, asking, copying *session
 
+	find    *finder
 	reading chan struct{} // a place for each of those that read
 	mu      sync.Mutex
 	free    []*session // of those that read; the one that was used last comes first
@@ -32,7 +34,7 @@ type postgres struct {
 }
 
 func newPostgres(find *finder, patience time.Duration) *postgres {
-	p := &postgres{reading: make(chan struct{}, readers), sqlAdd: sqlAdd, sqlAdds: sqlAdds}
+	p := &postgres{find: find, reading: make(chan struct{}, readers), sqlAdd: sqlAdd, sqlAdds: sqlAdds}
 	open := func(patience time.Duration) *session {
 		s := &session{find: find, patience: patience}
 		p.all = append(p.all, s)
@@ -147,16 +149,20 @@ func (p *postgres) confirms(all []presence) (mine []bool, err error) {
 	at, slots, ids := indexed(all)
 	err = p.asking.do(func(ctx context.Context, c *pgx.Conn) error {
 		mine = make([]bool, len(all))
-		rows, err := c.Query(ctx, sqlConfirm, slots, ids)
+		rows, err := c.Query(ctx, sqlConfirm, slots, ids, !p.find.require)
 		if err != nil {
 			return err
 		}
 		var slot int
+		var isKept bool
 		var written string
-		_, err = pgx.ForEachRow(rows, []any{&slot, &written}, func() error {
+		_, err = pgx.ForEachRow(rows, []any{&slot, &isKept, &written}, func() error {
 			mine[at[slot]] = true
 			return nil
 		})
+		if err == nil && slices.Contains(mine, true) && !isKept {
+			return lossy(ctx, c)
+		}
 		return err
 	})
 	return mine, err
@@ -175,8 +181,23 @@ func (p *postgres) release(me instance) error {
 }
 
 func (p *postgres) add(slot int, term int64, before, g group) (kept bool, err error) {
-	rows, err := p.writing.exec(p.sqlAdd, slot, term, int64(g.first), int64(g.last), g.hash[:], g.data, int64(before.last), before.hash[:], int64(before.first)) //nolint:gosec // LSNs are counted up from 1
-	return rows == 1, err
+	err = p.writing.do(func(ctx context.Context, c *pgx.Conn) error {
+		tag, err := c.Exec(ctx, p.sqlAdd, slot, term, int64(g.first), int64(g.last), g.hash[:], g.data, int64(before.last), before.hash[:], int64(before.first), !p.find.require) //nolint:gosec // LSNs are counted up from 1
+		if err != nil {
+			return err
+		}
+		kept = tag.RowsAffected() == 1
+		return p.whyNot(ctx, c, kept)
+	})
+	return kept, err
+}
+
+// whyNot returns why nothing was kept of what was added, where that is the database's want of a standby.
+func (p *postgres) whyNot(ctx context.Context, c *pgx.Conn, kept bool) error {
+	if kept || !p.find.require {
+		return nil
+	}
+	return lossy(ctx, c)
 }
 
 func (p *postgres) adds(all []addition) (kept []bool, err error) {
@@ -192,7 +213,7 @@ func (p *postgres) adds(all []addition) (kept []bool, err error) {
 	}
 	err = p.writing.do(func(ctx context.Context, c *pgx.Conn) error {
 		kept = make([]bool, len(all))
-		rows, err := c.Query(ctx, p.sqlAdds, columns.slots, columns.terms, columns.firsts, columns.lasts, columns.hashes, columns.datas, columns.beforeLasts, columns.beforeHashes, columns.beforeFirsts)
+		rows, err := c.Query(ctx, p.sqlAdds, columns.slots, columns.terms, columns.firsts, columns.lasts, columns.hashes, columns.datas, columns.beforeLasts, columns.beforeHashes, columns.beforeFirsts, !p.find.require)
 		if err != nil {
 			return err
 		}
@@ -201,7 +222,10 @@ func (p *postgres) adds(all []addition) (kept []bool, err error) {
 			kept[at[slot]] = true
 			return nil
 		})
-		return err
+		if err != nil {
+			return err
+		}
+		return p.whyNot(ctx, c, slices.Contains(kept, true))
 	})
 	return kept, err
 }

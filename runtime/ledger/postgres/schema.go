@@ -106,15 +106,19 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON bailiff.instances, bailiff.snapshots, ba
 // The statements. Those that change a slot lock its row before they change anything, and so are wholly before a claim or wholly after it. A
 // scalar subquery looks for the group before: an EXISTS is planned as a scan of the whole log.
 const (
-	fence = `WITH fence AS (SELECT slot FROM bailiff.slots WHERE slot = $1 AND term = $2 FOR UPDATE) `
+	// keepsTwice tells whether a commit is on two disks. A primary may have a synchronous standby no more: one that was a standby has none of
+	// its own, and an operator may take it away while the primary runs.
+	keepsTwice = `(current_setting('synchronous_standby_names') <> '' AND current_setting('fsync') = 'on' AND current_setting('synchronous_commit') IN ('on', 'remote_apply'))`
 
-	sqlAdd = fence + `INSERT INTO bailiff.groups (slot, first, last, hash, data) SELECT slot, $3, $4, $5, $6 FROM fence
+	// sqlAdd, sqlAdds and sqlConfirm are told last whether one disk is enough.
+	sqlAdd = `WITH fence AS (SELECT slot FROM bailiff.slots WHERE slot = $1 AND term = $2 AND ($10::boolean OR ` + keepsTwice + `) FOR UPDATE)
+INSERT INTO bailiff.groups (slot, first, last, hash, data) SELECT slot, $3, $4, $5, $6 FROM fence
 WHERE $7::bigint = 0 OR (SELECT g.last = $7 AND g.hash = $8 FROM bailiff.groups g WHERE g.slot = $1 AND g.first = $9)`
 
 	// sqlAdds is sqlAdd for several slots. Their rows are locked in the order of their numbers, so that no two instances wait for each other.
 	sqlAdds = `WITH a AS (SELECT * FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[], $7::bigint[], $8::bytea[], $9::bigint[])
 	AS a (slot, term, first, last, hash, data, before_last, before_hash, before_first)),
-fence AS (SELECT s.slot FROM bailiff.slots s JOIN a ON a.slot = s.slot AND a.term = s.term ORDER BY s.slot FOR UPDATE OF s)
+fence AS (SELECT s.slot FROM bailiff.slots s JOIN a ON a.slot = s.slot AND a.term = s.term WHERE $10::boolean OR ` + keepsTwice + ` ORDER BY s.slot FOR UPDATE OF s)
 INSERT INTO bailiff.groups (slot, first, last, hash, data) SELECT a.slot, a.first, a.last, a.hash, a.data FROM a JOIN fence USING (slot)
 WHERE a.before_last = 0 OR (SELECT g.last = a.before_last AND g.hash = a.before_hash FROM bailiff.groups g WHERE g.slot = a.slot AND g.first = a.before_first)
 RETURNING slot`
@@ -134,7 +138,7 @@ OR owner NOT IN (SELECT id FROM bailiff.instances WHERE seen > clock_timestamp()
 
 	// sqlConfirm writes to the log of changes alone, so that its commit waits for the standby: a primary that was replaced would still
 	// answer what only reads. It locks nothing.
-	sqlConfirm = `SELECT s.slot, pg_logical_emit_message(true, 'bailiff', '') FROM bailiff.slots s JOIN unnest($1::int[], $2::text[]) AS a (slot, id) ON a.slot = s.slot AND a.id = s.owner`
+	sqlConfirm = `SELECT s.slot, $3::boolean OR ` + keepsTwice + `, pg_logical_emit_message(true, 'bailiff', '') FROM bailiff.slots s JOIN unnest($1::int[], $2::text[]) AS a (slot, id) ON a.slot = s.slot AND a.id = s.owner`
 
 	sqlRelease = `WITH gone AS (DELETE FROM bailiff.instances WHERE id = $1)
 UPDATE bailiff.slots SET term = term + 1, owner = NULL, owner_name = NULL WHERE owner = $1`

@@ -140,6 +140,7 @@ func (s *session) number(sql string, args ...any) (n int64, err error) {
 type finder struct {
 	hosts    []*pgx.ConnConfig
 	warnings bool // a warning makes a statement unknown; tests switch it off
+	require  bool // nothing counts that the primary keeps without a synchronous standby
 	calls    calls
 	highest  atomic.Int64 // of the timelines that were seen
 	latest   atomic.Pointer[found]

@@ -245,17 +245,18 @@ func (e *lossyError) Error() string {
 }
 
 // replicated returns a *lossyError where the database may lose what it confirms when its machine is lost, nil where it does not.
-func (p *postgres) replicated() error {
-	return p.asking.do(func(ctx context.Context, c *pgx.Conn) error {
-		for _, setting := range []string{"synchronous_standby_names", "fsync", "synchronous_commit"} {
-			var value string
-			if err := c.QueryRow(ctx, "SHOW "+setting).Scan(&value); err != nil {
-				return err
-			}
-			if value == "" || value == "off" || value == "local" || value == "remote_write" {
-				return &lossyError{setting, value}
-			}
+func (p *postgres) replicated() error { return p.asking.do(lossy) }
+
+// lossy is replicated over a connection.
+func lossy(ctx context.Context, c *pgx.Conn) error {
+	for _, setting := range []string{"synchronous_standby_names", "fsync", "synchronous_commit"} {
+		var value string
+		if err := c.QueryRow(ctx, "SHOW "+setting).Scan(&value); err != nil {
+			return err
 		}
-		return nil
-	})
+		if value == "" || value == "off" || value == "local" || value == "remote_write" {
+			return &lossyError{setting, value}
+		}
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -121,5 +122,66 @@ func TestUnsafe(t *testing.T) {
 		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret")) {
 			t.Errorf("%s: %v", url, err)
 		}
+	}
+}
+
+// TestLosesItsStandby takes the synchronous standby from a primary that works: from then on it keeps nothing and confirms nothing for a
+// store that requires one, over one slot and over several, until it has one again.
+func TestLosesItsStandby(t *testing.T) {
+	primary, _ := pgtest.StartPair(t)
+	connect(t, primary.URL())
+	primary.Standbys("")
+	rng := mathrand.New(mathrand.NewPCG(1, 2)) //nolint:gosec // a test's
+	for _, requires := range []bool{true, false} {
+		db := newPostgres(newStore(t, primary.URL(), "a", !requires).find, 30*time.Second)
+		defer db.close()
+		for _, statement := range []string{"TRUNCATE bailiff.groups, bailiff.instances, bailiff.slots", "INSERT INTO bailiff.slots (slot) VALUES (0), (1)"} {
+			_, err := db.writing.exec(statement)
+			must(t, err)
+		}
+		var slots []presence
+		var all []addition
+		for slot := range 2 {
+			me := instance{id: fmt.Sprint(slot), name: "a"}
+			term, err := db.claim(slot, me, hour, nil, 0)
+			must(t, err)
+			data := sealed(rng, 1, 1)
+			slots = append(slots, presence{slot, me})
+			all = append(all, addition{slot: slot, term: term, g: group{first: 1, last: 1, hash: sha256.Sum256(data), data: data}})
+		}
+		hold := func(when string, safe bool) {
+			t.Helper()
+			_, err := db.confirms(slots)
+			said := []error{err}
+			for _, one := range [][]addition{all[:1], all} {
+				kept, err := db.adds(one)
+				if err == nil && (len(kept) != len(one) || slices.Contains(kept, false)) {
+					t.Fatalf("%s: kept %v without an error", when, kept)
+				}
+				said = append(said, err)
+				for _, a := range one {
+					end, err := db.last(a.slot)
+					must(t, err)
+					if end.is(a.g) != safe {
+						t.Errorf("%s, required %t: slot %d ends with record %d", when, requires, a.slot, end.last)
+					}
+				}
+				_, err = db.writing.exec("TRUNCATE bailiff.groups")
+				must(t, err)
+			}
+			for n, err := range said {
+				var lossy *lossyError
+				if safe && err != nil || !safe && !errors.As(err, &lossy) {
+					t.Errorf("%s, required %t: question %d: %v", when, requires, n, err)
+				}
+			}
+		}
+		hold("without a standby", !requires)
+		primary.Standbys("standby")
+		time.Sleep(100 * time.Millisecond) // its processes read their settings
+		hold("with one", true)
+		primary.Standbys("")
+		time.Sleep(100 * time.Millisecond)
+		hold("without one again", !requires)
 	}
 }
