@@ -117,7 +117,8 @@ bench: ## the Go benchmarks of every layer, optimised as the command is
 	$(GO) test -pgo=$(CURDIR)/cmd/bailiff/default.pgo ./bench/... -run '^$$' -bench . -benchmem
 
 .PHONY: bench-peers
-bench-peers: build ## other policy engines at library level, then OPA, Cerbos and OpenFGA as servers; writes tables and plots into bench/RESULTS.md
+bench-peers: build ## other policy engines at library level, then OPA, Cerbos and OpenFGA as servers, each after they have answered alike; writes tables and plots into bench/RESULTS.md
+	cd bench/peers && $(GO) test -count 1 ./...
 	cd bench/peers && $(GO) run . -write ../RESULTS.md
 	$(GO) run ./bench/servers -service $(BIN) -write bench/servers
 	mkdir -p bench/servers/plots
