@@ -117,7 +117,8 @@ bench: ## the Go benchmarks of every layer, optimised as the command is
 	$(GO) test -pgo=$(CURDIR)/cmd/bailiff/default.pgo ./bench/... -run '^$$' -bench . -benchmem
 
 .PHONY: bench-peers
-bench-peers: build ## other policy engines at library level, then OPA, Cerbos and OpenFGA as servers; writes tables and plots into bench/RESULTS.md
+bench-peers: build ## other policy engines at library level, then OPA, Cerbos and OpenFGA as servers, each after they have answered alike; writes tables and plots into bench/RESULTS.md
+	cd bench/peers && $(GO) test -count 1 ./...
 	cd bench/peers && $(GO) run . -write ../RESULTS.md
 	$(GO) run ./bench/servers -service $(BIN) -write bench/servers
 	mkdir -p bench/servers/plots
@@ -197,13 +198,15 @@ retention: ## drop old events for 30 simulated days and for a fast one, and kill
 	$(GO) test ./runtime/retention -run TestKills -count 1 -v -timeout 1h -args -kills 20
 	$(GO) test ./cmd/bailiff/backup -run TestFaultsAtEachStep -count 1 -v -timeout 1h -args -kills 10
 
-# A seed of one world, whose history is printed; without one, WORLDS worlds of fresh seeds, each of STEPS steps.
+# A seed of one world, whose history is printed; without one, WORLDS worlds of fresh seeds, and TWICE others that are simulated twice,
+# each of STEPS steps.
 WORLDS ?= 50000
+TWICE ?= 1000
 STEPS ?= 200
 
 .PHONY: simulate
-simulate: ## the service on a simulated machine: SEED=N STEPS=200 replays one world, without a seed WORLDS=50000 are made
-	$(GO) test ./fuzz/simulate -run '^TestSimulate$$' -count 1 -v -timeout 0 -world $(or $(SEED),0) -seeds $(WORLDS) -steps $(STEPS)
+simulate: ## the service on a simulated machine: SEED=N STEPS=200 replays one world, without a seed WORLDS=50000 are made, and TWICE=1000 twice, with the same histories
+	$(GO) test ./fuzz/simulate -run '^Test(Simulate|Deterministic)$$' -count 1 -v -timeout 0 -world $(or $(SEED),0) -seeds $(WORLDS) -twice $(TWICE) -steps $(STEPS)
 
 .PHONY: owners
 owners: ## three instances that take a log from each other, or share the slots of a store, over a simulated database: SEED=N is one world, without a seed WORLDS=50000 are made

@@ -198,3 +198,43 @@ func TestEvaluationsAuthorize(t *testing.T) {
 		t.Errorf("%+v", last)
 	}
 }
+
+// TestEvaluationsFail: where a store fails, or does not answer in time, the decision is false and says why, of one evaluation and of each
+// of several.
+func TestEvaluationsFail(t *testing.T) {
+	const policy = "version: 2.0.0\n\n## tool_calls\nallowed: read\n"
+	w := newWorld(t)
+	config := w.config(w.authority(policy, false))
+	config.Limits.Key = ratelimit.Window{Limit: 100, Per: time.Minute}
+	w.serve(config)
+	w.createKey("agent", accounts.NewKey{Scopes: []string{"authorize"}})
+	const one = `{"subject":{"type":"user","id":"alice"},"action":{"name":"read"},"resource":{"type":"record","id":"1"}}`
+	ask := func(path, body string) string {
+		response, answer := w.send(w.request("POST " + path + "\nAuthorization: Bearer $agent\n\n" + body))
+		if response.StatusCode != 200 {
+			t.Errorf("%s: %d %s", path, response.StatusCode, answer)
+		}
+		return answer
+	}
+	expect := func(code string) {
+		t.Helper()
+		both := []string{ask("/access/v1/evaluation", one), ask("/access/v1/evaluations", `{"evaluations":[`+one+`,`+one+`]}`)}
+		for i, answer := range both {
+			want := `{"decision":false,"context":{"error":{"status":503,"error_code":"` + code + `"`
+			if code == "" {
+				want = `{"decision":true,`
+			}
+			if n := strings.Count(answer, want); n != i+1 {
+				t.Errorf("%d times %s in %s", n, want, answer)
+			}
+		}
+	}
+	expect("")
+	config.Stores = Stores{brokenStore{}, brokenStore{}, brokenStore{}}
+	w.serve(config)
+	expect("SVC_RATE_LIMIT_STORE_UNAVAILABLE")
+	w.serveLate(policy, nil)
+	expect("")
+	w.serveLate(policy, errLate)
+	expect("SVC_STORE_UNAVAILABLE")
+}

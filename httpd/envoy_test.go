@@ -2,9 +2,11 @@ package httpd
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"regexp"
@@ -13,7 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"bailiff/httpd/peers"
 	"bailiff/runtime/accounts"
+	"bailiff/runtime/ledger"
 	"bailiff/runtime/ratelimit"
 )
 
@@ -300,4 +304,63 @@ func TestEnvoyFails(t *testing.T) {
 	if response.StatusCode != 403 || !strings.Contains(body, "UNAVAILABLE") {
 		t.Errorf("a ledger that fails: %d %s", response.StatusCode, body)
 	}
+}
+
+// A lateLedger decides, and then says how the write of each decision ended.
+type lateLedger struct {
+	ledger.Ledger
+	ended error
+}
+
+// errLate is what a store's ledger says that waited for the store in vain.
+var errLate = fmt.Errorf("%w: %w", ledger.ErrUnknown, context.DeadlineExceeded)
+
+func (l lateLedger) Submit(p *ledger.Plan) ledger.Ticket {
+	ticket := l.Ledger.Submit(p)
+	_ = ticket.Wait(context.Background())
+	return ledger.NewTicket(ticket.Outcome(), nil, l.ended)
+}
+
+// serveLate serves a policy over a ledger whose writes end so.
+func (w *world) serveLate(policy string, ended error) {
+	w.t.Helper()
+	healthy := w.ledger
+	w.ledger = lateLedger{healthy, ended}
+	config := w.config(w.authority(policy, false))
+	w.ledger = healthy
+	config.EnvoyAuthorizes, config.AuthZENAuthorizes = true, true
+	w.serve(config)
+}
+
+// TestEnvoyTimesOut: a store that does not answer in time, no instance that decides in time, and one that never answers are a 403.
+func TestEnvoyTimesOut(t *testing.T) {
+	const policy = "version: 2.0.0\n\n## tool_calls\nallowed: http\n"
+	w := newWorld(t)
+	w.serve(w.config(w.authority(policy, false)))
+	w.createKey("agent", accounts.NewKey{Scopes: []string{"authorize"}})
+	e := newEnvoy(w)
+	w.serveLate(policy, errLate)
+	e.expect("SVC_STORE_UNAVAILABLE", "GET", "shop.example", "/a")
+	w.serveLate(policy, nil)
+	e.expect("", "GET", "shop.example", "/a") // it was denied for that alone
+
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	p := newPassing(t, silent.Addr().String(), nil)
+	w.listener = p.listener
+	gone := make(chan struct{})
+	p.peer.Store(&peers.Instance{Name: "a", Peer: silent.Addr().String(), Gone: gone})
+	go func() {
+		if connection, err := silent.Accept(); err == nil {
+			_, _ = connection.Read(make([]byte, 1)) // the request was sent
+			p.peer.Store(nil)
+			close(gone)
+		}
+	}()
+	e.expect("SVC_STORE_UNAVAILABLE", "GET", "shop.example", "/a")
+	p.server.config.Pass.Patience = 20 * time.Millisecond
+	e.expect("SVC_STORE_UNAVAILABLE", "GET", "shop.example", "/a")
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"image/color"
+	"slices"
 
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -9,11 +10,11 @@ import (
 	"bailiff/bench/figures"
 )
 
-// A series is one bar for each row of the results.
+// A series is one bar for each label of a chart.
 type series struct {
 	name   string
 	colour color.RGBA
-	of     func(*row) float64
+	values []float64
 }
 
 var (
@@ -24,30 +25,32 @@ var (
 // plots draws the pictures of the page, by the names of their files.
 func (r *results) plots() (map[string][]byte, error) {
 	pictures := map[string][]byte{}
-	for name, picture := range map[string]struct {
-		title string
-		tls   bool
-		bars  []series
-	}{
-		"throughput-plain.svg": {"answers a second, plain HTTP", false, []series{{"closed loop", blue, rateOf}}},
-		"throughput-tls.svg":   {"answers a second, TLS", true, []series{{"closed loop", blue, rateOf}}},
-		"latency-plain.svg":    {"milliseconds at low load, plain HTTP", false, latencies},
-		"latency-tls.svg":      {"milliseconds at low load, TLS", true, latencies},
-	} {
-		text, err := draws(picture.title, r.of(picture.tls), picture.bars)
-		if err != nil {
+	for _, tls := range []bool{false, true} {
+		rows, file, over := r.of(tls), "plain", "plain HTTP"
+		if tls {
+			file, over = "tls", "TLS"
+		}
+		labels := each(rows, (*row).label)
+		rates := series{"closed loop", blue, each(rows, func(r *row) float64 { return r.median(func(t *turn) float64 { return t.Closed.Rate }) })}
+		p50 := series{"p50", blue, each(rows, func(r *row) float64 { return r.open(low, loop.p50) })}
+		p99 := series{"p99", amber, each(rows, func(r *row) float64 { return r.open(low, loop.p99) })}
+		var err error
+		if pictures["throughput-"+file+".svg"], err = draws("answers a second, "+over, labels, rates); err != nil {
 			return nil, err
 		}
-		pictures[name] = text
+		if pictures["latency-"+file+".svg"], err = draws("milliseconds at low load, "+over, labels, p50, p99); err != nil {
+			return nil, err
+		}
 	}
 	return pictures, nil
 }
 
-func rateOf(r *row) float64 { return r.median(func(t *turn) float64 { return t.Closed.Rate }) }
-
-var latencies = []series{
-	{"p50", blue, func(r *row) float64 { return r.open(low, loop.p50) }},
-	{"p99", amber, func(r *row) float64 { return r.open(low, loop.p99) }},
+// each is what of takes from each element.
+func each[T, V any](list []T, of func(T) V) (values []V) {
+	for _, one := range list {
+		values = append(values, of(one))
+	}
+	return values
 }
 
 // of returns the rows of a mode.
@@ -68,17 +71,13 @@ const (
 	barHeight = 9
 )
 
-// draws returns bars from the left, a group for each row, in SVG.
-func draws(title string, rows []*row, bars []series) ([]byte, error) {
+// draws returns bars from the left, a group for each label, in SVG.
+func draws(title string, labels []string, bars ...series) ([]byte, error) {
 	chart := figures.Chart(title)
 	chart.X.Min = 0
 	chart.Legend.Top = true
 	for i, s := range bars {
-		values := make(plotter.Values, len(rows))
-		for j, one := range rows {
-			values[len(rows)-1-j] = s.of(one)
-		}
-		chartBars, err := plotter.NewBarChart(values, barHeight)
+		chartBars, err := plotter.NewBarChart(plotter.Values(upwards(s.values)), barHeight)
 		if err != nil {
 			return nil, err
 		}
@@ -89,10 +88,13 @@ func draws(title string, rows []*row, bars []series) ([]byte, error) {
 			chart.Legend.Add(s.name, chartBars)
 		}
 	}
-	labels := make([]string, len(rows))
-	for j, one := range rows {
-		labels[len(rows)-1-j] = one.label()
-	}
-	chart.NominalY(labels...)
-	return figures.SVG(chart, plotWidth, margins+rowHeight*vg.Length(len(rows)))
+	chart.NominalY(upwards(labels)...)
+	return figures.SVG(chart, plotWidth, margins+rowHeight*vg.Length(len(labels)))
+}
+
+// upwards are values in the order of an axis that begins below.
+func upwards[T any](values []T) []T {
+	values = slices.Clone(values)
+	slices.Reverse(values)
+	return values
 }

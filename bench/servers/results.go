@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"debug/buildinfo"
 	"encoding/json"
 	"fmt"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"strings"
+	"time"
 
 	"bailiff/bench/figures"
 )
@@ -16,6 +19,8 @@ const resultsFile = "results.json"
 
 // results are what came of a run.
 type results struct {
+	Began       time.Time    `json:"began,omitzero"`
+	Commit      string       `json:"commit,omitempty"` // of which the service was built; "" where its binary does not say
 	Go          string       `json:"go"`
 	Cores       int          `json:"cores"`
 	Connections int          `json:"connections"`
@@ -62,9 +67,44 @@ type loop struct {
 
 func (f *field) results(o *options) *results {
 	return &results{
+		Began: time.Now().UTC().Truncate(time.Second), Commit: commitOf(o.service),
 		Go: runtime.Version(), Cores: runtime.NumCPU(), Connections: o.connections, TurnSeconds: o.measure.Seconds(),
 		Questions: o.questions, Seed: o.seed, Peers: f.peers,
 	}
+}
+
+// commitOf is the commit of which a binary was built; "" where it does not say.
+func commitOf(binary string) string {
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		return ""
+	}
+	return commitIn(info.Settings)
+}
+
+// commitIn is the commit of a build, with a mark where its tree was changed.
+func commitIn(settings []debug.BuildSetting) string {
+	commit, mark := "", ""
+	for _, s := range settings {
+		switch {
+		case s.Key == "vcs.revision":
+			commit = s.Value[:min(len(s.Value), 12)]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			mark = "+changes"
+		}
+	}
+	return commit + mark
+}
+
+// origin says when a run began, and of which commit.
+func (r *results) origin() string {
+	switch {
+	case r.Began.IsZero():
+		return "The run kept neither its date nor the commit of the service."
+	case r.Commit == "":
+		return fmt.Sprintf("The run began on %s; the binary of the service does not say its commit.", r.Began.Format("2006-01-02 15:04"))
+	}
+	return fmt.Sprintf("The run began on %s, with the service of commit %s.", r.Began.Format("2006-01-02 15:04"), r.Commit)
 }
 
 func (r *results) encode() []byte {
@@ -162,9 +202,12 @@ func (r *results) compare(c claim, tls bool) comparison {
 // page is the part of the page of results.
 func (r *results) page() string {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%d rounds with turns of %.1f s, %d connections, %d cores, %s; the machine's load was %s before and %s after.",
-		len(r.Rows[0].Rounds), r.TurnSeconds, r.Connections, r.Cores, r.Go, r.Load[0], r.Load[1])
-	fmt.Fprintf(&b, " Before, all servers answered the same %d generated questions alike, of which %d are allowed.\n\n", r.Questions, r.Allowed)
+	fmt.Fprintf(&b, "%d rounds with turns of %.1f s, %d connections, %d cores, %s. %s\n",
+		len(r.Rows[0].Rounds), r.TurnSeconds, r.Connections, r.Cores, r.Go, r.origin())
+	fmt.Fprintf(&b, "The machine's load over a minute was %s before the first turn, the run's own start included, and %s at the end, its own clients and\n", r.Load[0], r.Load[1])
+	b.WriteString("servers included. What else ran is not known.\n\n")
+	fmt.Fprintf(&b, "Before that, all servers answered the same %d generated questions alike (seed %d), of which %d are allowed. The run is the test of this: it\n", r.Questions, r.Seed, r.Allowed)
+	b.WriteString("ends at the first answer that differs, and measures nothing. `go test ./bench/servers -run TestAgree` shows that it finds planted differences.\n\n")
 	for _, p := range r.Peers {
 		if p.LeftOut != "" {
 			fmt.Fprintf(&b, "- %s %s is left out: %s\n", p.Name, p.Version, p.LeftOut)
@@ -173,12 +216,12 @@ func (r *results) page() string {
 		fmt.Fprintf(&b, "- %s %s %s.\n", p.Name, p.Version, p.Stores)
 	}
 	b.WriteString("- Bailiff writes every answer to its log; it waits for the disk before a denial and an `ALLOWED`, and signs an `ALLOWED` with Ed25519 and ML-DSA-65.\n")
-	b.WriteString("\n| Bailiff | | times the rate (target) | processor time of the peer by ours | p99 at low load by the peers' lowest | p99 at high load |\n|---|---|---|---|---|---|\n")
+	b.WriteString("\n| Bailiff | | times the rate (target) | processor time of the peer by ours | p99 at low load by the peers' lowest (target: below 1) | p99 at high load (target: below 1) |\n|---|---|---|---|---|---|\n")
 	for _, c := range claims {
 		for _, tls := range []bool{false, true} {
 			x := r.compare(c, tls)
 			fmt.Fprintf(&b, "| %s | %s | **%s** (%g: %s) | %s | %s | %s |\n", c.says, protocol(tls), digits(x.rate), c.least, verdict(x.rate >= c.least),
-				digits(x.cpu), digits(x.low), digits(x.high))
+				digits(x.cpu), below(x.low), below(x.high))
 		}
 	}
 	for _, tls := range []bool{false, true} {
@@ -192,6 +235,14 @@ func verdict(met bool) string {
 		return "met"
 	}
 	return "missed"
+}
+
+// below is a p99 by that of a peer, and whether it is lower. A rate that is too high for a server misses it.
+func below(ratio float64) string {
+	if math.IsNaN(ratio) {
+		return "does not keep up (missed)"
+	}
+	return fmt.Sprintf("%s (%s)", digits(ratio), verdict(ratio < 1))
 }
 
 // protocol is what requests of a mode go over.

@@ -9,8 +9,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
 
 	"bailiff/bench/player"
 	"bailiff/fuzz/kit/page"
@@ -162,7 +164,38 @@ func TestLeftOut(t *testing.T) {
 	if x := r.compare(claims[1], false); x.rate != 3 || x.low != 1 || x.cpu != 2 || !math.IsNaN(x.high) { // of 2, 3, 10; 0.5, 1, 1.5; 2 each
 		t.Errorf("%+v", x)
 	}
-	if text := r.page(); !strings.Contains(text, "- Gone v1 is left out: 403 Forbidden\n") || !strings.Contains(text, "**3.00** (4.5: missed)") {
-		t.Errorf("%s", text)
+	text := r.page()
+	for _, part := range []string{"- Gone v1 is left out: 403 Forbidden\n", "**3.00** (4.5: missed)", "| 1.00 (missed) | does not keep up (missed) |", "kept neither its date nor"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the page lacks %q:\n%s", part, text)
+		}
+	}
+}
+
+// TestOrigin: the page says when a run began and of which commit, or that this is not known.
+func TestOrigin(t *testing.T) {
+	began := time.Date(2026, 11, 28, 9, 30, 0, 0, time.UTC)
+	for want, r := range map[string]*results{
+		"kept neither":                               {},
+		"2026-11-28 09:30; the binary":               {Began: began},
+		"2026-11-28 09:30, with the service of comm": {Began: began, Commit: "abc"},
+	} {
+		if got := r.origin(); !strings.Contains(got, want) {
+			t.Errorf("%q lacks %q", got, want)
+		}
+		read := new(results)
+		if err := json.Unmarshal(r.encode(), read); err != nil || read.origin() != r.origin() {
+			t.Errorf("written and read: %q, %v", read.origin(), err)
+		}
+	}
+	if got := below(0.99); got != "0.990 (met)" {
+		t.Error(got)
+	}
+	settings := []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.modified", Value: "true"}}
+	if clean, changed := commitIn(settings[:1]), commitIn(settings); clean != "0123456789ab" || changed != "0123456789ab+changes" {
+		t.Error(clean, changed)
+	}
+	if got := commitOf("results.json"); got != "" {
+		t.Errorf("a file that is no binary is of commit %s", got)
 	}
 }

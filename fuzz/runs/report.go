@@ -31,22 +31,33 @@ type report struct {
 
 // A kind is a target of make whose runs are kept.
 type kind struct {
-	flags  string                    // of go
-	counts map[string]*regexp.Regexp // by unit; the last match tells
-	each   map[string]*regexp.Regexp // by unit; the number of matches tells
+	flags    string                    // of go
+	counts   map[string]*regexp.Regexp // by unit; the last match tells
+	each     map[string]*regexp.Regexp // by unit; the number of matches tells
+	seedless string                    // why its runs print no seed; "": they do
 }
 
 var kinds = map[string]kind{
 	"differential": {counts: map[string]*regexp.Regexp{"pairs": regexp.MustCompile(`: (\d+) pairs`)}},
-	"simulate":     {counts: map[string]*regexp.Regexp{"steps": regexp.MustCompile(`(\d+) steps in \d+ worlds`), "worlds": regexp.MustCompile(`steps in (\d+) worlds`)}},
+	"simulate": {counts: map[string]*regexp.Regexp{
+		"steps": regexp.MustCompile(`(\d+) steps in \d+ worlds`), "worlds": regexp.MustCompile(`steps in (\d+) worlds`),
+		"worlds twice": regexp.MustCompile(`(\d+) worlds twice`),
+		"orders":       regexp.MustCompile(`explained by (\d+) orders`), "orders not found in time": regexp.MustCompile(`(\d+) not found in time`),
+	}},
 	"owners": {counts: map[string]*regexp.Regexp{
 		"worlds": regexp.MustCompile(`(\d+) simulated worlds`), "statements": regexp.MustCompile(`worlds, (\d+) statements`),
 		"worlds of several slots": regexp.MustCompile(`(\d+) worlds of \d+ slots`),
 	}},
 	"crash":   {counts: map[string]*regexp.Regexp{"kills": regexp.MustCompile(`: (\d+) kills`)}},
 	"conform": {counts: map[string]*regexp.Regexp{"cases": regexp.MustCompile(`(\d+) cases in `)}},
-	"fuzz":    {counts: map[string]*regexp.Regexp{"targets": regexp.MustCompile(`(?m)^fuzz: (\d+) targets$`)}},
-	"mutants": {flags: "-v", each: map[string]*regexp.Regexp{"faults found": regexp.MustCompile(`(?m)^\s*--- PASS: Test\w+/`)}},
+	"fuzz": {
+		counts:   map[string]*regexp.Regexp{"targets": regexp.MustCompile(`(?m)^fuzz: (\d+) targets$`)},
+		seedless: "Go's fuzz engine takes none, and keeps an input that fails as a file",
+	},
+	"mutants": {
+		flags: "-v", each: map[string]*regexp.Regexp{"faults found": regexp.MustCompile(`(?m)^\s*--- PASS: Test\w+/`)},
+		seedless: "the faults are on a list, and the tests that have to find them run with the seed 1",
+	},
 }
 
 func kindNames() []string { return slices.Sorted(maps.Keys(kinds)) }
@@ -88,6 +99,9 @@ func (r *report) take(k kind, output string, ended error) error {
 	if len(r.Counts) < len(k.counts)+len(k.each) {
 		return fmt.Errorf("the run of %s does not say how much it did, and is not kept", r.Kind)
 	}
+	if len(r.Seeds) == 0 && k.seedless == "" {
+		return fmt.Errorf("the run of %s does not say its seed, and is not kept", r.Kind)
+	}
 	return nil
 }
 
@@ -111,8 +125,10 @@ func board(all []*report) string {
 
 Long runs of the proofs, each as its report in [runs](runs) has it. ` + "`make record RUN=\"simulate WORLDS=500\"`" + ` makes a run and its report, and writes
 this page. "+changes" marks a run of a tree that was not committed; it does not count for a release, whose rule is in
-[CONTRIBUTING.md](../CONTRIBUTING.md). A count is what the run itself printed.
+[CONTRIBUTING.md](../CONTRIBUTING.md). A count is what the run itself printed; runs of older commits print fewer.
+[mutation.md](mutation.md) has the last runs over generated mutants, with their seeds, counts and minutes.
 
+` + seedless() + `
 | Proof | Clean runs since the last failure | Minutes of these | Counts of these | Last failure |
 |---|---|---|---|---|
 `)
@@ -126,6 +142,17 @@ this page. "+changes" marks a run of a tree that was not committed; it does not 
 			result = "failed: " + cell(r.Failure)
 		}
 		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | %.1f | %s |\n", r.Began.Format("2006-01-02 15:04"), r.Command, r.Commit, seeds(r.Seeds), counts(r.Counts), r.Minutes, result)
+	}
+	return b.String()
+}
+
+// seedless says of which kinds runs have no seeds, and why.
+func seedless() string {
+	var b strings.Builder
+	for _, name := range kindNames() {
+		if why := kinds[name].seedless; why != "" {
+			fmt.Fprintf(&b, "Runs of `make %s` have no seed: %s.\n", name, why)
+		}
 	}
 	return b.String()
 }

@@ -29,11 +29,11 @@ func TestTake(t *testing.T) {
 		counts       string
 		failure      string
 	}{
-		{"simulate", "    seed: BAILIFF_SEED=-17\n    simulate_test.go:77: 81234 steps in 500 worlds, 2 goroutines left; reached: map[]\n", nil, "81234 steps, 500 worlds", ""},
-		{"owners", "    many_test.go:9: 40 worlds of 5 slots, 70 statements\n    worlds_test.go:9: 200 simulated worlds, 5000 statements, 9 records\n", nil, "5000 statements, 200 worlds, 40 worlds of several slots", ""},
-		{"crash", "    kill_test.go:460: 3 kills, 90 events\n", nil, "3 kills", ""},
-		{"differential", "    x_test.go:1: 100 of 900 pairs, 5 a second\n    x_test.go:2: 900 pairs: fine\n", nil, "900 pairs", ""},
-		{"conform", "101050 cases in 600.0 s (168 a second), 0 divergences; --seed 5\n", nil, "101050 cases", ""},
+		{"simulate", "    seed: BAILIFF_SEED=-17\n    simulate_test.go:76: answers explained by 900 orders, 0 not found in time\n    simulate_test.go:77: 81234 steps in 500 worlds, 2 goroutines left; reached: map[]\n    simulate_test.go:99: 70 worlds twice, 2 of them\n", nil, "900 orders, 0 orders not found in time, 81234 steps, 500 worlds, 70 worlds twice", ""},
+		{"owners", "    seed: BAILIFF_SEED=5\n    many_test.go:9: 40 worlds of 5 slots, 70 statements\n    worlds_test.go:9: 200 simulated worlds, 5000 statements, 9 records\n", nil, "5000 statements, 200 worlds, 40 worlds of several slots", ""},
+		{"crash", "    seed: BAILIFF_SEED=5\n    kill_test.go:460: 3 kills, 90 events\n", nil, "3 kills", ""},
+		{"differential", "    seed: BAILIFF_SEED=5\n    x_test.go:1: 100 of 900 pairs, 5 a second\n    x_test.go:2: 900 pairs: fine\n", nil, "900 pairs", ""},
+		{"conform", "101050 cases in 600.0 s (168 a second), 0 divergences; --seed 5\nrun it again: BAILIFF_SEED=5\n", nil, "101050 cases", ""},
 		{"fuzz", "fuzz: ./a FuzzA for 1s\nfuzz: 41 targets\n", nil, "41 targets", ""},
 		{"mutants", "--- PASS: TestMutants (3s)\n    --- PASS: TestMutants/one (1s)\n    --- PASS: TestMutants/two (1s)\n", nil, "2 faults found", ""},
 		{"simulate", "seed: BAILIFF_SEED=4\nrun it again: make simulate SEED=7 STEPS=200\n--- FAIL: TestSimulate (0.3s)\n", errors.New("exit status 2"), "–", "--- FAIL: TestSimulate; make simulate SEED=7 STEPS=200"},
@@ -45,6 +45,12 @@ func TestTake(t *testing.T) {
 		}
 	}
 	for name, k := range kinds {
+		quiet := k
+		if quiet.counts, quiet.each = nil, nil; k.seedless == "" {
+			if err := (&report{Kind: name}).take(quiet, "ok  \tbailiff/fuzz\t0.1s\n", nil); err == nil || !strings.Contains(err.Error(), "seed") {
+				t.Errorf("a run of %s without a seed is kept: %v", name, err)
+			}
+		}
 		if err := (&report{Kind: name}).take(k, "ok  \tbailiff/fuzz\t0.1s\n", nil); err == nil {
 			t.Errorf("a run of %s that says nothing is kept", name)
 		}
@@ -60,7 +66,7 @@ func TestSummary(t *testing.T) {
 	if row := summary("crash", all); row != "| `make crash` | 2 | 4.0 | 10 kills | 2026-01-02, abc: a / b |\n" {
 		t.Error(row)
 	}
-	if text := board(all); strings.Count(text, "2026-01-0") != 5 {
+	if text := board(all); strings.Count(text, "2026-01-0") != 5 || !strings.Contains(text, "](mutation.md)") || !strings.Contains(text, "Runs of `make fuzz` have no seed: ") {
 		t.Error(text)
 	}
 }

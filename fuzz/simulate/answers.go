@@ -254,8 +254,29 @@ func model() porcupine.Model {
 
 var hashSeed = maphash.MakeSeed()
 
+// The names by which a world counts the searches for orders.
+const (
+	ordersFound   = "orders found"
+	ordersUnfound = "orders not found in time"
+)
+
+// searchTime is how long an order is sought. Few of very many take longer, of which mostUnfound are let pass.
+const searchTime = 5 * time.Second
+
+// mostUnfound is how many orders may not be found in time beside so many that are.
+func mostUnfound(found int) int { return 2 + found/1000 }
+
+// tooManyUnfound is the failure of worlds whose answers were held against orders too seldom.
+func tooManyUnfound(reached map[string]int) error {
+	found, unfound := reached[ordersFound], reached[ordersUnfound]
+	if most := mostUnfound(found); unfound > most {
+		return fmt.Errorf("%d orders were not found in %v each, and %d were; at most %d may stay unfound", unfound, searchTime, found, most)
+	}
+	return nil
+}
+
 // check returns which key's answers no order explains. What the operator says of the service concerns each key.
-func (a *answers) check(w *world) error {
+func (a *answers) check(w *world, search time.Duration) error {
 	byKey := map[string][]porcupine.Operation{}
 	for _, q := range a.all {
 		if q.key != "" {
@@ -275,13 +296,13 @@ func (a *answers) check(w *world) error {
 		}
 	}
 	for _, key := range keys {
-		switch porcupine.CheckOperationsTimeout(model(), byKey[key], 5*time.Second) {
+		switch porcupine.CheckOperationsTimeout(model(), byKey[key], search) {
 		case porcupine.Illegal:
 			return fmt.Errorf("no order of its requests explains the answers of key %s:\n%s", key, a.of(key))
 		case porcupine.Unknown:
-			w.reached["orders not found in time"]++
+			w.reached[ordersUnfound]++
 		default:
-			w.reached["orders found"]++
+			w.reached[ordersFound]++
 		}
 	}
 	return nil
@@ -327,7 +348,7 @@ func (s *authorityScene) policyOf(hash string) int {
 
 // check holds the answers against all orders, and the webhooks against the log.
 func (s *authorityScene) check(w *world) error {
-	if err := s.answers.check(w); err != nil {
+	if err := s.answers.check(w, searchTime); err != nil {
 		return err
 	}
 	most := w.kernel.steps + 2000 // 64 were the most in 400 worlds

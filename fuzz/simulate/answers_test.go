@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"testing"
+	"time"
 
 	"bailiff/vm/errcode"
 )
@@ -29,7 +30,7 @@ func TestAnswersCanary(t *testing.T) {
 					continue
 				}
 				planted[wrong.name]++
-				if q.said = wrong.said; s.answers.check(w) != nil {
+				if q.said = wrong.said; s.answers.check(w, searchTime) != nil {
 					found[wrong.name]++
 				}
 			}
@@ -42,6 +43,41 @@ func TestAnswersCanary(t *testing.T) {
 		}
 	}
 	t.Logf("planted: %v, found: %v", planted, found)
+}
+
+// TestUnfoundCanary seeks orders for no time, and holds that a run whose answers were hardly held against any fails.
+func TestUnfoundCanary(t *testing.T) {
+	m, err := material()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer one()()
+	reached := map[string]int{}
+	for seed := range uint64(8) {
+		w := newWorld(seed, true, map[string]int{})
+		s := newAuthorityScene(m, w.kernel)
+		w.scene = s
+		if err := w.run(200); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if err := tooManyUnfound(w.reached); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+		w.reached = reached
+		if err := s.answers.check(w, time.Nanosecond); err != nil {
+			t.Errorf("seed %d, in no time: %v", seed, err)
+		}
+	}
+	if err := tooManyUnfound(reached); err == nil {
+		t.Errorf("it is not found that orders were not sought: %v", reached)
+	}
+	for _, row := range []struct{ found, unfound int }{{0, 3}, {1999, 4}, {107_000, 110}} {
+		for unfound, want := range map[int]bool{row.unfound: true, row.unfound - 1: false} {
+			if got := tooManyUnfound(map[string]int{ordersFound: row.found, ordersUnfound: unfound}) != nil; got != want {
+				t.Errorf("%d beside %d found: %t", unfound, row.found, got)
+			}
+		}
+	}
 }
 
 // wrongs are wrong answers, and the right ones in whose place they are put.

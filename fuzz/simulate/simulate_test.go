@@ -13,6 +13,7 @@ import (
 
 var (
 	seeds = flag.Int("seeds", 500, "how many worlds are simulated")
+	twice = flag.Int("twice", 50, "how many worlds are simulated twice")
 	steps = flag.Int("steps", 200, "how many steps each has, besides those to its end")
 	only  = flag.Uint64("world", 0, "the seed of the one world to simulate, with its history; 0: many")
 )
@@ -83,6 +84,10 @@ func TestSimulate(t *testing.T) {
 			collect()
 		}
 	}
+	if err := tooManyUnfound(reached); err != nil {
+		t.Error(err)
+	}
+	t.Logf("answers explained by %d orders, %d not found in time", reached[ordersFound], reached[ordersUnfound])
 	t.Logf("%d steps in %d worlds, %d of them again because the machine was busy, %d goroutines left; reached: %v", all, *seeds, busy, runtime.NumGoroutine(), reached)
 }
 
@@ -113,9 +118,15 @@ func collect() {
 func TestDeterministic(t *testing.T) {
 	defer one()()
 	from := rand.New(rand.NewPCG(uint64(seed.Value(t)), 2))
-	worlds, tries, sure := max(*seeds/10, 1), 0, 0
+	worlds, tries, sure := *twice, 0, 0
+	if *only != 0 {
+		worlds = 1
+	}
 	for n := range worlds {
 		seed := from.Uint64()
+		if *only != 0 {
+			seed = *only
+		}
 		for try := 1; ; try++ {
 			first, again := simulate(seed, *steps, map[string]int{}), simulate(seed, *steps, map[string]int{})
 			same := common(first.history, again.history)
