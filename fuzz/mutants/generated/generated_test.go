@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bailiff/fuzz/kit/page"
+	"bailiff/fuzz/kit/reviewed"
 )
 
 const root = "../../.."
@@ -97,7 +98,7 @@ func TestFailingTests(t *testing.T) {
 
 // TestReviewed: each mutant of the list is there, as long as the list has it.
 func TestReviewed(t *testing.T) {
-	reasons, err := reviewed(reviewedText)
+	reasons, err := reviewed.Read("reviewed.txt", reviewedText)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,19 +130,6 @@ func unmatched(reasons map[string]string, there map[string]bool) (names []string
 	}
 	slices.Sort(names)
 	return names
-}
-
-// TestReviewedRefuses: each entry of a list has a reason, and is there once.
-func TestReviewedRefuses(t *testing.T) {
-	got, err := reviewed("# about\na: f: `x`: 1\na: f: `y`: 2\n\tthe same\n\tprogram\n\nb: f: `x`: 1\n\tanother\n")
-	if err != nil || len(got) != 3 || got["a: f: `x`: 1"] != "the same program" || got["b: f: `x`: 1"] != "another" {
-		t.Errorf("%q, %v", got, err)
-	}
-	for _, text := range []string{"a\n", "\tbecause\n", "a\n\tbecause\na\n\tbecause\n", "a\n\tbecause\nb\n"} {
-		if got, err := reviewed(text); err == nil {
-			t.Errorf("%q is read as %q", text, got)
-		}
-	}
 }
 
 // TestPage holds docs/mutation.md to the reports of the last runs.

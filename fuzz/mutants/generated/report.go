@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bailiff/fuzz/kit/reports"
+	"bailiff/fuzz/kit/reviewed"
 )
 
 // The names of the page, and of the folder with the reports that it is made of.
@@ -185,7 +186,7 @@ func (r *report) writeWronglyReviewed(b *strings.Builder, reasons map[string]str
 
 // board is the page.
 func board(all []*report) (string, error) {
-	reasons, err := reviewed(reviewedText)
+	reasons, err := reviewed.Read("reviewed.txt", reviewedText)
 	if err != nil {
 		return "", err
 	}

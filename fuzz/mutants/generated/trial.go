@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"bailiff/fuzz/kit/reviewed"
 )
 
 // run tries the mutants of a part.
@@ -17,7 +19,7 @@ func (o *options) run(ctx context.Context, root string, p part) (*result, error)
 		return nil, err
 	}
 	chosen := o.choose(f.mutants)
-	reasons, err := reviewed(reviewedText)
+	reasons, err := reviewed.Read("reviewed.txt", reviewedText)
 	if err != nil {
 		return nil, err
 	}

@@ -192,7 +192,7 @@ func (p *postgres) add(slot int, term int64, before, g group) (kept bool, err er
 	return kept, err
 }
 
-// whyNot returns why nothing was kept of what was added, where that is the database's want of a standby.
+// whyNot returns why the database kept none of some groups, where that is its want of a standby.
 func (p *postgres) whyNot(ctx context.Context, c *pgx.Conn, kept bool) error {
 	if kept || !p.find.require {
 		return nil
