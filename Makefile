@@ -58,6 +58,7 @@ lint: ## gofmt, vet, golangci-lint, govulncheck where its database can be reache
 	$(GO) mod tidy -diff
 	$(GO) vet ./...
 	cd bench/peers && $(GO) mod tidy -diff && $(GO) vet ./...
+	cd bench/signers && $(GO) mod tidy -diff && $(GO) vet ./...
 	$(GO) run $(GOLANGCI) run ./...
 	@.ci/govulncheck $(GOVULNCHECK)
 
@@ -123,6 +124,14 @@ bench-peers: build ## other policy engines at library level, then OPA, Cerbos an
 	$(GO) run ./bench/servers -service $(BIN) -write bench/servers
 	mkdir -p bench/servers/plots
 	$(GO) test ./bench/servers -run TestPage -rewrite
+
+# By how many keys the signers are held to be equal.
+KEYS ?= 20000
+
+.PHONY: bench-signers
+bench-signers: ## two libraries that sign with ML-DSA-65: equal on KEYS keys (20,000), published vectors, cost, timing, one signature for a group
+	cd bench/signers && $(GO) test -count 1 -v -timeout 0 . -keys $(KEYS)
+	cd bench/signers && $(GO) run -pgo=$(CURDIR)/cmd/bailiff/default.pgo .
 
 .PHONY: bench-http
 bench-http: build ## the running service over loopback, beside its floors; ends with the ratios

@@ -7,36 +7,21 @@ import (
 	"testing"
 
 	"github.com/cloudflare/circl/sign/mldsa/mldsa65"
+
+	"bailiff/fuzz/kit/vectors"
 )
-
-type mldsaTest struct {
-	TcID          int
-	Msg           *string // absent where a test gives only the hash of the message, which is never signed here
-	Ctx, Sig, Rnd string
-	Result        string
-	Flags         []string
-}
-
-func (test *mldsaTest) internal() bool { return test.Msg == nil || test.Rnd != "" }
 
 // Verification as attestations use it: public keys as the key set reads them, with a context string.
 func TestMLDSAVerifyWycheproof(t *testing.T) {
-	var file struct {
-		TestGroups []struct {
-			PublicKey string
-			Tests     []mldsaTest
-		}
-	}
-	readVectors(t, "wycheproof/mldsa_65_verify_test.json", &file)
 	run := map[string]int{}
-	for _, group := range file.TestGroups {
-		text := string(appendBase64(nil, unhex(t, group.PublicKey)))
+	for _, group := range vectors.MLDSA65Verify(t) {
+		text := string(appendBase64(nil, group.PublicKey))
 		key := akp{Algorithm: pqcAlgorithm, Context: pqcContext, KeyType: "AKP", Use: "sig", Public: text}
 		key.KeyID = akpThumbprint(text)
 		public, err := key.list()
 		for _, test := range group.Tests {
 			valid := err == nil &&
-				verifyMLDSA(public.key, unhex(t, *test.Msg), string(unhex(t, test.Ctx)), unhex(t, test.Sig))
+				verifyMLDSA(public.key, *test.Msg, string(test.Ctx), test.Sig)
 			if valid != (test.Result == "valid") {
 				t.Errorf("test %d %v is %s, got %v", test.TcID, test.Flags, test.Result, valid)
 			}
@@ -50,36 +35,29 @@ func TestMLDSAVerifyWycheproof(t *testing.T) {
 
 // Signing from a seed, deterministically, and the stored form of keys: PKCS#8 of RFC 9881.
 func TestMLDSASignWycheproof(t *testing.T) {
-	var file struct {
-		TestGroups []struct {
-			PrivateSeed, PrivateKeyPkcs8, PublicKey string
-			Tests                                   []mldsaTest
-		}
-	}
-	readVectors(t, "wycheproof/mldsa_65_sign_seed_test.json", &file)
 	run, stored := map[string]int{}, 0
-	for _, group := range file.TestGroups {
-		seed := unhex(t, group.PrivateSeed)
+	for _, group := range vectors.MLDSA65Sign(t) {
+		seed := group.PrivateSeed
 		if len(seed) != mldsa65.SeedSize {
 			run["invalid"] += len(group.Tests) // not expressible: seeds are arrays
 			continue
 		}
 		key := newMLDSAKey([mldsa65.SeedSize]byte(seed))
-		if !bytes.Equal(key.public.Bytes(), unhex(t, group.PublicKey)) {
-			t.Errorf("seed %s gives another public key", group.PrivateSeed)
+		if !bytes.Equal(key.public.Bytes(), group.PublicKey) {
+			t.Errorf("seed %x gives another public key", group.PrivateSeed)
 		}
-		if group.PrivateKeyPkcs8 != "" {
-			checkPKCS8(t, key, unhex(t, group.PrivateKeyPkcs8))
+		if group.PrivateKeyPkcs8 != nil {
+			checkPKCS8(t, key, group.PrivateKeyPkcs8)
 			stored++
 		}
 		for _, test := range group.Tests {
-			if test.internal() {
+			if test.Internal() {
 				continue
 			}
 			run[test.Result]++
 			signature := make([]byte, mldsa65.SignatureSize)
-			err := signMLDSA(key.private, unhex(t, *test.Msg), string(unhex(t, test.Ctx)), false, signature)
-			if (err == nil) != (test.Result == "valid") || (err == nil && hex.EncodeToString(signature) != test.Sig) {
+			err := signMLDSA(key.private, *test.Msg, string(test.Ctx), false, signature)
+			if (err == nil) != (test.Result == "valid") || (err == nil && !bytes.Equal(signature, test.Sig)) {
 				t.Errorf("test %d %v is %s: another signature, or %v", test.TcID, test.Flags, test.Result, err)
 			}
 		}
