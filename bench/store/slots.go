@@ -176,7 +176,7 @@ func measureSlots(ctx context.Context, p *players, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	g, all := &shared{growth{Go: runtime.Version(), Cores: runtime.NumCPU()}}, int64(0)
+	g, all := &shared{growth: growth{Go: runtime.Version(), Cores: runtime.NumCPU()}}, int64(0)
 	for _, n := range counts {
 		if err := c.grow(ctx, p, n); err != nil {
 			return err
@@ -210,21 +210,35 @@ func measureSlots(ctx context.Context, p *players, out io.Writer) error {
 }
 
 // shared has the readings of instances each of which decides for its share. Their Owner is the time of all instances.
-type shared struct{ growth }
+type shared struct {
+	growth
+	one *growth // those over one slot, for what a record costs the database
+}
 
-func groupOf(r reading) float64 { return r.Group }
-
-// costsOf takes costs from the readings of one instance, whose requests are its own, and of the most, where one in so many is. The time
-// that a request costs besides where it was passed on is half of the instance that it came to.
+// costsOf takes costs of instances from the readings of one instance, whose requests are its own, and of the most, where one in so many is. Of what
+// a request costs besides where it was passed on, a quarter is the owner's, a quarter the other's before it passes it on, and half after that.
 func (g *shared) costsOf(q question) *costs {
 	c, most := &costs{Serial: assumedSerial, Network: assumedNetwork}, counts[len(counts)-1]
 	c.Direct = g.of(q, 1, false, ownerOf).Median
 	passed := (g.of(q, most, false, ownerOf).Median - c.Direct/float64(most)) / (float64(most-1) / float64(most))
-	more := max(0, passed-c.Direct)
-	c.Passed, c.Pass, c.Tell = g.of(denied, 1, false, ownerOf).Median+more/4, more/4, max(0, c.Direct-g.of(denied, 1, false, ownerOf).Median)+more/2
-	c.Group, c.Record = g.database()
+	more, unsigned := passed-c.Direct, g.of(denied, 1, false, ownerOf).Median
+	c.Passed, c.Pass, c.Tell = unsigned+more/4, more/4, c.Direct-unsigned+more/2
 	c.Commit = assumedCommit
-	c.Direct, c.Passed = max(0, c.Direct-c.Serial), max(0, c.Passed-c.Serial)
+	c.Direct, c.Passed = c.Direct-c.Serial, c.Passed-c.Serial
+	return c
+}
+
+// withDatabase are the costs of instances and database. The sizes of these readings' transactions are too much alike to tell what a record costs: that
+// is taken from readings over one slot, and the rest is a transaction's, by least squares over all readings, each of which counts by its own size.
+func (g *shared) withDatabase(q question) *costs {
+	c := g.costsOf(q)
+	_, c.Record = g.one.database()
+	var xx, xy float64
+	for _, r := range g.Readings {
+		share := 1 / (r.Group * r.Database) // of a transaction, by the reading's size
+		xx, xy = xx+share*share, xy+share*(1-c.Record/r.Database)
+	}
+	c.Group = xy / xx
 	return c
 }
 
@@ -250,17 +264,37 @@ func (g *shared) measured() string {
 	return b.String()
 }
 
-// simulated is what the simulation gives, by question and size.
-func (g *shared) simulated() (points [][]outcome) {
+// missed says how far the model is from the measurement.
+func (g *shared) missed() string {
+	var instances misses
 	for _, q := range []question{denied, allowed} {
-		c := g.costsOf(q)
+		for _, n := range between() {
+			instances.add(g.predicted(q, n), g.of(q, n, false, ownerOf))
+		}
+	}
+	c := g.withDatabase(denied)
+	return fmt.Sprintf("Where it was not taken from, with %d and %d instances, the model is %s the medians of the instances. "+
+		"Its database takes %.0f µs for a transaction and, as over one slot, %.1f for each record, which %s.\n",
+		between()[0], between()[1], instances, c.Group, c.Record, g.databaseMissed(c))
+}
+
+// slotsOf is how many slots a store of so many instances has in the simulation.
+func slotsOf(instances int) int { return max(slotsOfStore, 2*instances) }
+
+// simulated is what the simulation gives, by question and size.
+func (g *shared) simulated() (points [][]outcome, err error) {
+	for _, q := range []question{denied, allowed} {
+		c := g.withDatabase(q)
+		if err := c.check(); err != nil {
+			return nil, fmt.Errorf("%s: %w", q.name, err)
+		}
 		var line []outcome
 		for _, n := range sizes {
-			line = append(line, simulate(c, n, max(slotsOfStore, 2*n), n*assumedClients, assumedCores, simulatedLength/2, uint64(n))) //nolint:gosec // small
+			line = append(line, simulate(c, n, slotsOf(n), n*assumedClients, assumedCores, simulatedLength/2, uint64(n))) //nolint:gosec // small
 		}
 		points = append(points, line)
 	}
-	return points
+	return points, nil
 }
 
 // page is the part of the page of results.
@@ -268,6 +302,7 @@ func (g *shared) page(points [][]outcome) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Measured on %d cores, %s, %d slots and %d keys, medians and quartiles of %d windows, %d clients for each instance:\n\n%s",
 		g.Cores, g.Go, slotsOfStore, keysOfSlots, len(g.Readings)/(2*len(counts)), g.Readings[0].Clients, g.measured())
+	fmt.Fprintf(&b, "\n%s", g.missed())
 	fmt.Fprintf(&b, "\nSimulated, not measured: machines of %d cores, %d clients for each, %d slots or two for each instance, decisions a second and p99 in milliseconds:\n\n| instances | denied | p99 | ALLOWED | p99 |\n|---|---|---|---|---|\n", assumedCores, assumedClients, slotsOfStore)
 	for i, n := range sizes {
 		fmt.Fprintf(&b, "| %d | %s | %.1f | %s | %.1f |\n", n, rounded(points[0][i].rate), points[0][i].p99, rounded(points[1][i].rate), points[1][i].p99)
