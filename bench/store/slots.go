@@ -7,17 +7,14 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"bailiff/bench/figures"
-	"bailiff/bench/load"
 	"bailiff/bench/player"
 	"bailiff/bench/processor"
-	"bailiff/fuzz/kit/pgtest"
 	"bailiff/fuzz/kit/port"
 )
 
@@ -26,8 +23,6 @@ const (
 	slotsPart = "slots"
 	// slotsOfStore is how many slots the store of that part has.
 	slotsOfStore = 16
-	// keysOfSlots is how many API keys clients have there, two for each slot on average.
-	keysOfSlots = 2 * slotsOfStore
 	// sharePatience is how long instances may take to have their shares of the slots.
 	sharePatience = 30 * time.Second
 )
@@ -35,33 +30,18 @@ const (
 // A cluster is instances over a store of several slots, each of which decides for its share of the keys.
 type cluster struct {
 	*machines
-	keys     []string
 	settings [][]string
 }
 
-// withSlots starts the first instance, and makes the keys.
+// withSlots starts the first instance.
 func (p *players) withSlots(ctx context.Context, most int) (*cluster, error) {
-	c := &cluster{machines: &machines{site: &site{name: "instances"}}}
-	c.primary, c.standby = pgtest.StartPair(p.t)
-	store := []string{"SVC_STORE=" + pgtest.Both(c.primary, c.standby), "SVC_STORE_SYNC=require"}
-	if _, err := player.Output(ctx, player.Environment(0, store...), p.service, "store", "init", "--slots", strconv.Itoa(slotsOfStore)); err != nil {
-		return nil, err
-	}
+	c := &cluster{machines: &machines{site: &site{name: "instances", slots: slotsOfStore}}}
 	var err error
-	if c.settings, err = p.certify(ctx, c.site, most); err != nil {
+	if c.settings, err = p.over(ctx, c.site, most); err != nil {
 		return nil, err
 	}
-	if _, err := p.start(ctx, c.site, append(store, c.settings[0]...)...); err != nil {
-		return nil, err
-	}
-	for range keysOfSlots {
-		key, err := player.CreateKey(ctx, p.service, c.Command.Env)
-		if err != nil {
-			return nil, err
-		}
-		c.keys = append(c.keys, key)
-	}
-	return c, nil
+	_, err = p.start(ctx, c.site, c.settings[0]...)
+	return c, err
 }
 
 // grow starts instances until there are so many, and waits until each has its share.
@@ -102,20 +82,6 @@ func (c *cluster) grow(ctx context.Context, p *players, instances int) error {
 	}
 }
 
-// ask connects clients to all instances, each with one of the keys.
-func (c *cluster) ask(q question, clients int) (*player.Target, error) {
-	all, instances := &player.Target{Name: q.name, Server: c.Process}, append([]*player.Process{c.Process}, c.others...)
-	for n := range clients {
-		to, key := instances[n%len(instances)], c.keys[n/len(instances)%len(c.keys)]
-		one, err := player.NewTarget(q.name, to, load.Render("/v1/authorize", to.Address, key, q.intent), q.expect, 1)
-		if err != nil {
-			return nil, err
-		}
-		all.Clients = append(all.Clients, one.Clients...)
-	}
-	return all, nil
-}
-
 // transactions returns how many transactions have written the groups that the primary has.
 func (c *cluster) transactions(ctx context.Context) (n int64, err error) {
 	connection, err := pgx.Connect(ctx, c.primary.URL())
@@ -129,7 +95,7 @@ func (c *cluster) transactions(ctx context.Context) (n int64, err error) {
 
 // read measures one window.
 func (c *cluster) read(ctx context.Context, o *options, q question, clients int) (r reading, given int64, err error) {
-	target, err := c.ask(q, clients)
+	target, err := c.ask(q, len(c.others)+1, clients)
 	if err != nil {
 		return r, 0, err
 	}
@@ -301,7 +267,7 @@ func (g *shared) simulated() (points [][]outcome, err error) {
 func (g *shared) page(points [][]outcome) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Measured on %d cores, %s, %d slots and %d keys, medians and quartiles of %d windows, %d clients for each instance:\n\n%s",
-		g.Cores, g.Go, slotsOfStore, keysOfSlots, len(g.Readings)/(2*len(counts)), g.Readings[0].Clients, g.measured())
+		g.Cores, g.Go, slotsOfStore, keysOf(slotsOfStore), len(g.Readings)/(2*len(counts)), g.Readings[0].Clients, g.measured())
 	fmt.Fprintf(&b, "\n%s", g.missed())
 	fmt.Fprintf(&b, "\nSimulated, not measured: machines of %d cores, %d clients for each, %d slots or two for each instance, decisions a second and p99 in milliseconds:\n\n| instances | denied | p99 | ALLOWED | p99 |\n|---|---|---|---|---|\n", assumedCores, assumedClients, slotsOfStore)
 	for i, n := range sizes {
