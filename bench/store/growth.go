@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"bailiff/bench/figures"
@@ -47,6 +48,7 @@ func ownerOf(r reading) float64    { return r.Owner }
 func othersOf(r reading) float64   { return r.Others }
 func databaseOf(r reading) float64 { return r.Database }
 func waitOf(r reading) float64     { return r.P50 }
+func groupOf(r reading) float64    { return r.Group }
 
 // costs are what a decision takes, in microseconds: measured ones of processors, and the assumptions of the simulation.
 type costs struct {
@@ -60,6 +62,22 @@ type costs struct {
 	Commit  float64 // until a group is kept, without the processor time
 	Serial  float64 // of the owner's, for the part of a decision that is done one after the other
 	Network float64 // of a message between machines
+}
+
+// check refuses costs below zero, which come of readings with too much noise, or of a model that does not fit them.
+func (c *costs) check() error {
+	for _, one := range []struct {
+		name string
+		cost float64
+	}{
+		{"a request of the owner's own", c.Direct}, {"a request that was passed on", c.Passed}, {"passing it on", c.Pass}, {"its answer", c.Tell},
+		{"a group", c.Group}, {"a record", c.Record}, {"a commit", c.Commit}, {"the ledger", c.Serial}, {"a message", c.Network},
+	} {
+		if !(one.cost >= 0) { // nor may it be no number
+			return fmt.Errorf("by the readings %s takes %.1f µs; measure for longer, or change the model", one.name, one.cost)
+		}
+	}
+	return nil
 }
 
 // The assumptions.
@@ -81,8 +99,8 @@ func (g *growth) costsOf(q question) *costs {
 	pass := g.of(denied, most, false, othersOf).Median / passed
 	c.Pass, c.Tell = pass/2, g.of(q, most, false, othersOf).Median/passed-pass/2
 	c.Group, c.Record = g.database()
-	c.Commit = max(0, g.of(denied, 1, true, waitOf).Median*1e3-g.of(denied, 1, true, ownerOf).Median-c.Group-c.Record)
-	c.Direct, c.Passed = max(0, c.Direct-c.Serial), max(0, c.Passed-c.Serial)
+	c.Commit = g.of(denied, 1, true, waitOf).Median*1e3 - g.of(denied, 1, true, ownerOf).Median - c.Group - c.Record
+	c.Direct, c.Passed = c.Direct-c.Serial, c.Passed-c.Serial
 	return c
 }
 
@@ -128,6 +146,54 @@ func (g *growth) measured() string {
 	return b.String()
 }
 
+// between are the numbers of instances whose processor times the model is not taken from.
+func between() []int { return counts[1 : len(counts)-1] }
+
+// misses are how far a model is from medians, as parts of those.
+type misses []float64
+
+func (m *misses) add(model float64, measured figures.Spread) {
+	*m = append(*m, model/measured.Median-1)
+}
+
+// String implements fmt.Stringer.
+func (m misses) String() string {
+	side := func(part float64) string {
+		if part < 0 {
+			return fmt.Sprintf("%.0f %% below", -100*part)
+		}
+		return fmt.Sprintf("%.0f %% above", 100*part)
+	}
+	return "from " + side(slices.Min(m)) + " to " + side(slices.Max(m))
+}
+
+// missed says how far the model is from the measurement.
+func (g *growth) missed() string {
+	var owners, others misses
+	for _, q := range []question{denied, allowed} {
+		for _, n := range between() {
+			owner, other := g.costsOf(q).predicted(n)
+			owners.add(owner, g.of(q, n, false, ownerOf))
+			others.add(other, g.of(q, n, false, othersOf))
+		}
+	}
+	c := g.costsOf(denied)
+	return fmt.Sprintf("Where it was not taken from, with %d and %d instances, the model is %s the medians of the owner, and %s those of all others. "+
+		"Its database takes %.0f µs for a group and %.1f for each record, which %s; a group then waits %.0f µs more until it is kept.\n",
+		between()[0], between()[1], owners, others, c.Group, c.Record, g.databaseMissed(c), c.Commit)
+}
+
+// databaseMissed says how far the database's costs are from the medians of each number of instances.
+func (g *growth) databaseMissed(c *costs) string {
+	var found [2]misses
+	for i, q := range []question{denied, allowed} {
+		for _, n := range counts {
+			found[i].add(c.Group/g.of(q, n, false, groupOf).Median+c.Record, g.of(q, n, false, databaseOf))
+		}
+	}
+	return fmt.Sprintf("is %s the medians of all four rows for a denial, and %s for an ALLOWED", found[0], found[1])
+}
+
 func whole(s figures.Spread) string {
 	return fmt.Sprintf("%.0f (%.0f – %.0f)", s.Median, s.Low, s.High)
 }
@@ -147,25 +213,29 @@ func (g *growth) curves() []curve {
 // sizes are the numbers of instances that are simulated.
 var sizes = []int{1, 2, 4, 8, 16, 32, 64}
 
-// simulatedLength is how long each point is simulated, in microseconds.
-const simulatedLength = 200_000
+// simulatedLength is how long the first stretch of each point is, in microseconds.
+const simulatedLength = 160_000
 
 // simulated is what the simulation gives, by curve and size.
-func (g *growth) simulated() (points [][]outcome) {
+func (g *growth) simulated() (points [][]outcome, err error) {
 	for _, c := range g.curves() {
+		if err := c.costs.check(); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.name, err)
+		}
 		var line []outcome
 		for _, n := range sizes {
 			line = append(line, simulate(c.costs, n, 1, n*assumedClients, assumedCores, simulatedLength, uint64(n))) //nolint:gosec // small
 		}
 		points = append(points, line)
 	}
-	return points
+	return points, nil
 }
 
 // page is the part of the page of results.
 func (g *growth) page(points [][]outcome) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Measured on %d cores, %s, medians and quartiles of %d windows, %d clients for each instance that is asked:\n\n%s", g.Cores, g.Go, len(g.Readings)/(2*(len(counts)+1)), g.Readings[1].Clients, g.measured())
+	fmt.Fprintf(&b, "\n%s", g.missed())
 	fmt.Fprintf(&b, "\nSimulated, not measured: machines of %d cores, %d clients for each, decisions a second and p99 in milliseconds:\n\n| instances |", assumedCores, assumedClients)
 	for _, c := range g.curves() {
 		fmt.Fprintf(&b, " %s | p99 |", c.name)

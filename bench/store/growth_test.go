@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -47,7 +48,13 @@ func TestGrowthPage(t *testing.T) {
 	g := new(growth)
 	figuresOf(t, growthFile, g)
 	const rewrite = "go test ./bench/store -run TestGrowthPage -rewrite"
-	points := g.simulated()
+	points, err := g.simulated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range g.curves() {
+		holdPoints(t, c.costs, func(int) int { return 1 }, points[i])
+	}
 	page.Hold(t, filepath.Join("..", "RESULTS.md"), "growth", rewrite, g.page(points))
 	pictures, err := g.plots(points)
 	if err != nil {
@@ -55,6 +62,119 @@ func TestGrowthPage(t *testing.T) {
 	}
 	for name, svg := range pictures {
 		page.Whole(t, filepath.Join("plots", name), rewrite, string(svg))
+	}
+}
+
+// A point is an outcome, and what it is of.
+type point struct {
+	costs            *costs
+	instances, slots int
+	outcome
+}
+
+// holdPoints finds no point of a curve that cannot be.
+func holdPoints(t *testing.T, c *costs, slots func(instances int) int, line []outcome) {
+	t.Helper()
+	for i, n := range sizes {
+		for _, fault := range (&point{c, n, slots(n), line[i]}).faults() {
+			t.Errorf("%d instances: %s", n, fault)
+		}
+	}
+}
+
+// faults says what no clients, processors, ledgers and database with these costs can come to.
+func (p *point) faults() (found []string) {
+	c, clients := p.costs, float64(p.instances*assumedClients)
+	if by := p.rate / 1e6 * p.mean * 1e3 / clients; math.Abs(by-1) > 0.03 { // Little's law: each client waits all the time
+		found = append(found, fmt.Sprintf("%.0f a second that wait %.1f ms are %.2f of all clients", p.rate, p.mean, by))
+	}
+	owner, others := c.Direct*p.own+c.Passed*(1-p.own), (c.Pass+c.Tell)*(1-p.own)
+	owners, rest := 1, p.instances-1
+	if p.slots > 1 {
+		owner, others, owners, rest = owner+others, 0, p.instances, 0
+	}
+	for _, of := range []struct {
+		what string
+		each float64 // µs
+		n    int
+	}{
+		{"the owners' processors", owner, owners * assumedCores},
+		{"the others' processors", others, rest * assumedCores},
+		{"the ledgers", c.Serial, p.slots},
+		{"the database's processors", c.Group/p.group + c.Record, assumedCores},
+		{"a transaction at a time", (c.Group+c.Commit)/p.group + c.Record, owners},
+	} {
+		if used := p.rate / 1e6 * of.each; used > 1.02*float64(of.n) { // times are by chance
+			found = append(found, fmt.Sprintf("%.0f a second need %.1f of %s, and there are %d", p.rate, used, of.what, of.n))
+		}
+	}
+	return found
+}
+
+// TestPoints plants points that cannot be: those that costs below zero and too short a simulation have come to, and one of each bound.
+func TestPoints(t *testing.T) {
+	g := committed(t)
+	slots, owner := g.withDatabase(denied), g.one.ownerSigns()
+	point64 := func(rate, wait float64) *point {
+		return &point{owner, 64, 1, outcome{rate: rate, mean: wait, own: 1.0 / 64, group: 14}}
+	}
+	s := begin(owner, 64, 1, 64*assumedClients, assumedCores, 64)
+	s.run(50_000)
+	for _, row := range []struct {
+		what  string
+		point *point
+		says  string
+	}{
+		{"costs below zero", &point{slots, 1, 16, outcome{390_000, 256 / 390.0, 1, 1, 1, 1000}}, "the owners' processors"},
+		{"costs below zero", &point{slots, 64, 128, outcome{4_100_000, 16384 / 4100.0, 1, 1, 1.0 / 64, 1000}}, "the owners' processors"},
+		{"too short", &point{owner, 64, 1, s.run(200_000)}, "of all clients"},
+		{"none", point64(33_000, 16384/33.0), ""},
+		{"too many", point64(37_000, 16384/37.0), "the owners' processors"},
+		{"too soon", point64(33_000, 0.9*16384/33.0), "of all clients"},
+		{"too many", &point{&costs{Tell: 100}, 2, 1, outcome{rate: 170_000, mean: 512 / 170.0, own: 0.5, group: 1}}, "the others' processors"},
+		{"too many", &point{&costs{Serial: 7}, 2, 1, outcome{rate: 150_000, mean: 512 / 150.0, group: 1}}, "the ledgers"},
+		{"too many", &point{&costs{Record: 10}, 2, 2, outcome{rate: 820_000, mean: 512 / 820.0, group: 1}}, "the database's processors"},
+		{"too many", &point{&costs{Commit: 1000}, 2, 2, outcome{rate: 230_000, mean: 512 / 230.0, group: 100}}, "a transaction at a time"},
+	} {
+		found := strings.Join(row.point.faults(), "; ")
+		if (found == "") != (row.says == "") || !strings.Contains(found, row.says) {
+			t.Errorf("%s: %q, and not %q", row.what, found, row.says)
+		}
+	}
+}
+
+// TestNegativeCosts plants what a fit without bounds has come to: no simulation begins with it, and none goes on into the past.
+func TestNegativeCosts(t *testing.T) {
+	c := costs{Direct: 43, Passed: 76, Pass: 32, Tell: 65, Group: 1283, Commit: 400, Serial: 7, Network: 50}
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+	for _, record := range []float64{-11.6, math.NaN()} {
+		c.Record = record
+		if err := c.check(); err == nil || !strings.Contains(err.Error(), "a record takes") {
+			t.Errorf("%.1f µs for a record: %v", record, err)
+		}
+		func() {
+			defer func() {
+				if said, _ := recover().(string); !strings.Contains(said, "from now") {
+					t.Errorf("%.1f µs for a record: it ends with %q", record, said)
+				}
+			}()
+			simulate(&c, 1, 16, assumedClients, assumedCores, simulatedLength, 1)
+		}()
+	}
+	g := committed(t)
+	for i := range g.Readings {
+		g.Readings[i].Database = 1 // less than the records in it take
+	}
+	if _, err := g.simulated(); err == nil || !strings.Contains(err.Error(), "a group takes") {
+		t.Errorf("readings that leave nothing for a transaction: %v", err)
+	}
+	for i := range g.one.Readings {
+		g.one.Readings[i].Database = 400/g.one.Readings[i].Group - 2
+	}
+	if _, err := g.one.simulated(); err == nil || !strings.Contains(err.Error(), "a record takes -2.0") {
+		t.Errorf("readings in which a record makes a group cheaper: %v", err)
 	}
 }
 
@@ -78,7 +198,7 @@ func meanValues(clients int, delay float64, stations ...float64) (rate float64) 
 
 // TestSimulate holds the simulation to figures that are known exactly, and to its bounds. The canaries are such figures of other costs.
 func TestSimulate(t *testing.T) {
-	const length = 2_000_000
+	const length = 1_000_000
 	near := func(a, b float64) bool { return math.Abs(a/b-1) < 0.03 }
 	c := &costs{Direct: 40, Serial: 10, Passed: 30, Pass: 20, Tell: 100, Network: 50}
 	for _, clients := range []int{1, 4, 16} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -13,11 +14,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"bailiff/bench/figures"
-	"bailiff/bench/load"
 	"bailiff/bench/player"
 	"bailiff/bench/processor"
 	"bailiff/fuzz/kit/certificate"
-	"bailiff/fuzz/kit/pgtest"
 	"bailiff/fuzz/kit/port"
 )
 
@@ -35,17 +34,12 @@ type machines struct {
 
 // withMachines starts them. They speak TLS to each other, as on several machines.
 func (p *players) withMachines(ctx context.Context, most int) (*machines, error) {
-	m := &machines{site: &site{name: "instances"}}
-	m.primary, m.standby = pgtest.StartPair(p.t)
-	store := []string{"SVC_STORE=" + pgtest.Both(m.primary, m.standby), "SVC_STORE_SYNC=require"}
-	if _, err := player.Output(ctx, player.Environment(0, store...), p.service, "store", "init"); err != nil {
-		return nil, err
-	}
-	settings, err := p.certify(ctx, m.site, most)
+	m := &machines{site: &site{name: "instances", slots: 1}}
+	settings, err := p.over(ctx, m.site, most)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := p.start(ctx, m.site, append(store, settings[0]...)...); err != nil {
+	if _, err := p.start(ctx, m.site, settings[0]...); err != nil {
 		return nil, err
 	}
 	for _, own := range settings[1:] {
@@ -80,35 +74,27 @@ func (p *players) certify(ctx context.Context, s *site, most int) (settings [][]
 	if err := connection.QueryRow(ctx, "SELECT id::text FROM bailiff.store").Scan(&id); err != nil {
 		return nil, err
 	}
+	folder := filepath.Join(p.folder, fmt.Sprint("instances-", p.started))
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return nil, err
+	}
 	var hosts []string
 	for n := range most {
 		name := fmt.Sprint("instance-", n)
 		host := name + "." + id + ".bailiff.internal"
 		hosts = append(hosts, host)
-		file := func(kind string) string { return filepath.Join(p.folder, host+kind) }
+		file := func(kind string) string { return filepath.Join(folder, host+kind) }
 		settings = append(settings, []string{
-			"SVC_INSTANCE=" + name, "SVC_DATA_DIR=" + filepath.Join(p.folder, name), "SVC_PEER_LISTEN=127.0.0.1:0",
-			"SVC_PEER_CERT=" + file(".pem"), "SVC_PEER_KEY=" + file(".key"), "SVC_PEER_CA=" + filepath.Join(p.folder, "authority.pem"),
+			"SVC_INSTANCE=" + name, "SVC_DATA_DIR=" + filepath.Join(folder, name), "SVC_PEER_LISTEN=127.0.0.1:0",
+			"SVC_PEER_CERT=" + file(".pem"), "SVC_PEER_KEY=" + file(".key"), "SVC_PEER_CA=" + filepath.Join(folder, "authority.pem"),
 		})
 	}
-	return settings, certificate.Make(p.folder, "authority", hosts...)
+	return settings, certificate.Make(folder, "authority", hosts...)
 }
 
 // ask connects clients to the first instances, as many to each.
 func (m *machines) ask(q question, instances, clients int) (*player.Target, error) {
-	all := &player.Target{Name: q.name, Server: m.Process}
-	for n := range instances {
-		to := m.Process
-		if n > 0 {
-			to = m.others[n-1]
-		}
-		one, err := player.NewTarget(q.name, to, load.Render("/v1/authorize", to.Address, m.APIKey, q.intent), q.expect, max(1, clients/instances))
-		if err != nil {
-			return nil, err
-		}
-		all.Clients = append(all.Clients, one.Clients...)
-	}
-	return all, nil
+	return m.connect(q.name, q, append([]*player.Process{m.Process}, m.others[:instances-1]...), clients)
 }
 
 // A reading is the processor time of a decision, in microseconds, and the time that clients wait.

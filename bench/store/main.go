@@ -1,5 +1,6 @@
 // Command store measures the running service over PostgreSQL, a primary with a synchronous standby, beside the service with a data
-// folder. Each is the built program with one key, the same policy and the same signing keys, on this machine.
+// folder. Each is the built program with one key, the same policy and the same signing keys, on this machine. With -slots the store has several
+// slots, and each service two keys for each of them.
 //
 // It has three parts. The first compares rates and the time that one client waits, in windows by turns: each ratio is of two windows next
 // to each other, so that a machine whose speed drifts drifts for both. The second measures the processor time that a decision takes of the
@@ -34,6 +35,7 @@ type options struct {
 	dir     string
 	parts   string
 	write   string
+	slots   int // of the stores
 	clients int
 	rounds  int
 	window  time.Duration // of one measurement, after its warm-up
@@ -50,6 +52,7 @@ func readOptions() *options {
 	flag.StringVar(&o.dir, "dir", "", "where the service's temporary folders are made (default: the system's place for them); a disk, or durability costs nothing")
 	flag.StringVar(&o.parts, "parts", "rates,processor,open", "the parts to measure; or "+machinesPart+" or "+slotsPart+", each of which is measured alone")
 	flag.StringVar(&o.write, "write", "", "the folder into which the part machines writes "+growthFile+", and the part slots "+slotsFile+"; go test ./bench/store -run Page -rewrite makes the page and the plots of them")
+	flag.IntVar(&o.slots, "slots", 1, "slots of the stores; with several, each service has two API keys for each slot. The parts "+machinesPart+" and "+slotsPart+" have their own number")
 	flag.IntVar(&o.clients, "clients", 64, "connections, each of which asks again when it is answered")
 	flag.IntVar(&o.rounds, "rounds", 16, "rounds of the first part; the second has a quarter of them")
 	flag.DurationVar(&o.window, "window", time.Second, "length of a window")
@@ -74,8 +77,8 @@ func main() {
 
 // run measures what the options say. The databases end with t.
 func run(ctx context.Context, t testing.TB, o *options, out io.Writer) (err error) {
-	if o.rounds < 1 || o.clients < 1 || o.window <= 0 || o.open <= 0 || o.around <= 0 || o.cycles < 1 {
-		return errors.New("rounds, clients, window, open, around and cycles must be above zero")
+	if o.slots < 1 || o.rounds < 1 || o.clients < 1 || o.window <= 0 || o.open <= 0 || o.around <= 0 || o.cycles < 1 {
+		return errors.New("slots, rounds, clients, window, open, around and cycles must be above zero")
 	}
 	folder, err := os.MkdirTemp(o.dir, "bailiff-bench-")
 	if err != nil {
@@ -83,6 +86,6 @@ func run(ctx context.Context, t testing.TB, o *options, out io.Writer) (err erro
 	}
 	p := &players{t: t, options: o, folder: folder}
 	defer func() { err = errors.Join(err, p.stop()) }()
-	fmt.Fprintf(out, "%d cores, shared by the client, the service and both databases; windows of %s, %s\n", runtime.NumCPU(), o.window, runtime.Version())
+	fmt.Fprintf(out, "%d cores, shared by the client, the service and both databases; stores of %d slots; windows of %s, %s\n", runtime.NumCPU(), o.slots, o.window, runtime.Version())
 	return measure(ctx, p, out)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -32,22 +33,48 @@ type site struct {
 	*player.Service
 	name             string
 	primary, standby *pgtest.Server
+	slots            int
+	keys             []string // API keys that clients have, by turns
 }
 
-// withFolder starts a service with a data folder.
+// keysOf is how many API keys clients of a store have: with several slots two for each on average.
+func keysOf(slots int) int {
+	if slots == 1 {
+		return 1
+	}
+	return 2 * slots
+}
+
+// withFolder starts a service with a data folder, and as many keys as the one over a database has.
 func (p *players) withFolder(ctx context.Context) (*site, error) {
-	return p.start(ctx, &site{name: "data folder"})
+	return p.start(ctx, &site{name: "data folder", slots: p.slots})
 }
 
 // withDatabase starts a service over a primary and its synchronous standby.
 func (p *players) withDatabase(ctx context.Context, name string) (*site, error) {
-	s := &site{name: name}
-	s.primary, s.standby = pgtest.StartPair(p.t)
-	store := []string{"SVC_STORE=" + pgtest.Both(s.primary, s.standby), "SVC_STORE_SYNC=require", "SVC_INSTANCE=one"}
-	if _, err := player.Output(ctx, player.Environment(0, store...), p.service, "store", "init"); err != nil {
+	s := &site{name: name, slots: p.slots}
+	settings, err := p.over(ctx, s, 1)
+	if err != nil {
 		return nil, err
 	}
-	return p.start(ctx, s, store...)
+	return p.start(ctx, s, settings[0]...)
+}
+
+// over starts a primary and its synchronous standby with a store, and returns the settings of so many instances.
+func (p *players) over(ctx context.Context, s *site, instances int) (settings [][]string, err error) {
+	s.primary, s.standby = pgtest.StartPair(p.t)
+	store := []string{"SVC_STORE=" + pgtest.Both(s.primary, s.standby), "SVC_STORE_SYNC=require"}
+	if _, err := player.Output(ctx, player.Environment(0, store...), p.service, "store", "init", "--slots", strconv.Itoa(s.slots)); err != nil {
+		return nil, err
+	}
+	if instances == 1 && s.slots == 1 {
+		return [][]string{append(store, "SVC_INSTANCE=one")}, nil // without certificates, as it has no peers
+	}
+	settings, err = p.certify(ctx, s, instances)
+	for i := range settings {
+		settings[i] = append(settings[i], store...)
+	}
+	return settings, err
 }
 
 func (p *players) start(ctx context.Context, s *site, settings ...string) (*site, error) {
@@ -62,7 +89,17 @@ func (p *players) start(ctx context.Context, s *site, settings ...string) (*site
 		return nil, err
 	}
 	p.stops = append(p.stops, s.Stop)
-	return s, s.Await(ctx, "/readyz")
+	if err := s.Await(ctx, "/readyz"); err != nil {
+		return nil, err
+	}
+	for s.keys = []string{s.APIKey}; len(s.keys) < keysOf(s.slots); {
+		key, err := player.CreateKey(ctx, p.service, s.Command.Env)
+		if err != nil {
+			return nil, err
+		}
+		s.keys = append(s.keys, key)
+	}
+	return s, nil
 }
 
 // stop ends the services, and removes their folders.
@@ -88,11 +125,25 @@ var (
 
 // ask connects clients to the service.
 func (s *site) ask(q question, clients int) (*player.Target, error) {
-	target, err := player.NewTarget(s.name+", "+q.name, s.Process, load.Render("/v1/authorize", s.Address, s.APIKey, q.intent), q.expect, clients)
+	target, err := s.connect(s.name+", "+q.name, q, []*player.Process{s.Process}, clients)
 	if err == nil && s.primary != nil {
 		target.Beside = s.databaseTime
 	}
 	return target, err
+}
+
+// connect connects clients to instances by turns, those of each instance with all keys by turns.
+func (s *site) connect(name string, q question, instances []*player.Process, clients int) (*player.Target, error) {
+	all := &player.Target{Name: name, Server: s.Process}
+	for n := range clients {
+		to, key := instances[n%len(instances)], s.keys[n/len(instances)%len(s.keys)]
+		one, err := player.NewTarget(name, to, load.Render("/v1/authorize", to.Address, key, q.intent), q.expect, 1)
+		if err != nil {
+			return nil, errors.Join(err, all.Close())
+		}
+		all.Clients = append(all.Clients, one.Clients...)
+	}
+	return all, nil
 }
 
 // databaseTime is the processor time of all processes of both servers.

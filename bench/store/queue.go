@@ -2,6 +2,7 @@ package main
 
 import (
 	"container/heap"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 )
@@ -18,8 +19,10 @@ type simulation struct {
 	entries   []*station // of the slots: the part of a decision that the ledger does for one request at a time
 	servers   *station   // of the database
 
-	count  bool // answers are counted: the warm-up is over
-	waited []float64
+	waited       []float64 // for answers, since counting began anew
+	own          int       // of those, answers by the instance that was asked
+	transactions int
+	records      int // in them
 }
 
 // An instance is one of them: a station with its processors.
@@ -54,7 +57,11 @@ func (e *events) Pop() any {
 	return last
 }
 
+// after plans an event. None is planned in the past: what takes less than no time makes up for what others took, and every rate is wrong then.
 func (s *simulation) after(wait float64, do func()) {
+	if !(wait >= 0) { // nor may it be no number
+		panic(fmt.Sprintf("an event is planned for %g µs from now", wait))
+	}
 	s.events.planned++
 	heap.Push(&s.events, event{s.now + wait, s.events.planned, do})
 }
@@ -94,8 +101,9 @@ func (s *simulation) draw(mean float64) float64 { return s.random.ExpFloat64() *
 func (s *simulation) ask(at *instance, slot int) {
 	asked, owner := s.now, s.instances[slot%len(s.instances)]
 	answered := func() {
-		if s.count {
-			s.waited = append(s.waited, s.now-asked)
+		s.waited = append(s.waited, s.now-asked)
+		if at == owner {
+			s.own++
 		}
 		s.ask(at, slot)
 	}
@@ -129,6 +137,8 @@ func (s *simulation) write(owner *instance) {
 	}
 	group := owner.waiting
 	owner.waiting, owner.writing = nil, true
+	s.transactions++
+	s.records += len(group)
 	s.serve(s.servers, s.Group+s.Record*float64(len(group)), func() {
 		s.after(s.Commit, func() {
 			owner.writing = false
@@ -140,11 +150,19 @@ func (s *simulation) write(owner *instance) {
 	})
 }
 
-// An outcome is the result of a simulation: the rate in decisions per second, and the quantiles of the waiting time in milliseconds.
-type outcome struct{ rate, p50, p99 float64 }
+// An outcome is the result of a simulation: the rate in decisions per second, and the waiting time in milliseconds.
+type outcome struct {
+	rate, mean, p50, p99 float64
+	own                  float64 // the part of the decisions that the instance made which was asked
+	group                float64 // records in a transaction, the mean
+}
 
-// simulate runs the clients for length, after a warm-up of a quarter of it. Each client has an instance and, of several slots, one by chance.
-func simulate(c *costs, instances, slots, clients, cores int, length float64, seed uint64) outcome {
+// leastWaits is how many times the p99 of the waiting time is simulated at least, after a warm-up of half as many. A shorter run has only the answers that
+// came soon.
+const leastWaits = 10
+
+// begin has all clients ask. Each of them has an instance and, of several slots, one by chance.
+func begin(c *costs, instances, slots, clients, cores int, seed uint64) *simulation {
 	s := &simulation{costs: *c, random: rand.New(rand.NewPCG(seed, 1)), servers: &station{free: cores}} //nolint:gosec // a simulation's
 	for range instances {
 		s.instances = append(s.instances, &instance{station: &station{free: cores}})
@@ -159,16 +177,39 @@ func simulate(c *costs, instances, slots, clients, cores int, length float64, se
 		}
 		s.ask(s.instances[n%instances], slot)
 	}
-	for s.now < length*5/4 {
+	return s
+}
+
+// simulate runs clients for length and then, without a break, for twice that and so on, until the last stretch is long enough. Those before it are
+// its warm-up.
+func simulate(c *costs, instances, slots, clients, cores int, length float64, seed uint64) outcome {
+	s := begin(c, instances, slots, clients, cores, seed)
+	s.run(length)
+	for {
+		length *= 2
+		if o := s.run(length); o.rate > 0 && o.p99*1e3*leastWaits <= length {
+			return o
+		}
+	}
+}
+
+// run goes on for length, and sums up what happened then.
+func (s *simulation) run(length float64) (o outcome) {
+	s.waited, s.own, s.transactions, s.records = s.waited[:0], 0, 0, 0
+	for end := s.now + length; s.now < end; {
 		next := heap.Pop(&s.events).(event)
 		s.now = next.at
-		s.count = s.now >= length/4
 		next.do()
 	}
-	slices.Sort(s.waited)
 	n := len(s.waited)
 	if n == 0 {
-		return outcome{}
+		return o
 	}
-	return outcome{float64(n) / length * 1e6, s.waited[n/2] / 1e3, s.waited[n*99/100] / 1e3}
+	slices.Sort(s.waited)
+	for _, wait := range s.waited {
+		o.mean += wait / 1e3 / float64(n)
+	}
+	o.rate, o.p50, o.p99 = float64(n)/length*1e6, s.waited[n/2]/1e3, s.waited[n*99/100]/1e3
+	o.own, o.group = float64(s.own)/float64(n), float64(s.records)/float64(max(1, s.transactions))
+	return o
 }

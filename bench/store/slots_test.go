@@ -8,12 +8,26 @@ import (
 	"bailiff/fuzz/kit/page"
 )
 
+// committed has the figures of the last run.
+func committed(t *testing.T) *shared {
+	t.Helper()
+	g := &shared{one: new(growth)}
+	figuresOf(t, slotsFile, g)
+	figuresOf(t, growthFile, g.one)
+	return g
+}
+
 // TestSlotsPage holds the page of results to the figures of the last run, and to a simulation with them.
 func TestSlotsPage(t *testing.T) {
-	g := new(shared)
-	figuresOf(t, slotsFile, g)
+	g := committed(t)
 	const rewrite = "go test ./bench/store -run Page -rewrite"
-	points := g.simulated()
+	points, err := g.simulated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, q := range []question{denied, allowed} {
+		holdPoints(t, g.withDatabase(q), slotsOf, points[i])
+	}
 	page.Hold(t, filepath.Join("..", "RESULTS.md"), "slots", rewrite, g.page(points))
 	picture, err := g.plot(points)
 	if err != nil {
@@ -24,7 +38,7 @@ func TestSlotsPage(t *testing.T) {
 
 // TestSimulateSlots holds the simulation of several slots to its bounds.
 func TestSimulateSlots(t *testing.T) {
-	const length = 1_000_000
+	const length = 500_000
 	near := func(a, b float64) bool { return math.Abs(a/b-1) < 0.04 }
 	c := &costs{Direct: 40, Serial: 10, Passed: 30, Pass: 20, Tell: 100, Network: 50, Group: 20, Record: 2, Commit: 100}
 	for name, bound := range map[string]struct{ got, want float64 }{

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"bailiff/bench/player"
 	"bailiff/fuzz/kit/testbin"
 )
@@ -115,6 +117,62 @@ func TestDatabase(t *testing.T) {
 		}
 		if err := x.end(t.Context()); ended != (err != nil && strings.Contains(err.Error(), "not open to the end")) {
 			t.Errorf("a transaction that was ended (%t): %v", ended, err)
+		}
+	}
+}
+
+// TestSlotsBeside goes through a run of the service over several slots beside one with a data folder and as many keys.
+func TestSlotsBeside(t *testing.T) {
+	o := shortRun(t)
+	o.parts, o.slots, o.clients, o.rounds = "rates", 4, 16, 1
+	var out bytes.Buffer
+	if err := run(t.Context(), t, o, &out); err != nil || !strings.Contains(out.String(), "stores of 4 slots") || !strings.Contains(out.String(), "allowed, 16 clients") {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	nothingLeft(t, o)
+}
+
+// TestKeysOfSlots finds decisions divided over slots, and all of them in one where clients have one key.
+func TestKeysOfSlots(t *testing.T) {
+	o := shortRun(t)
+	o.slots = 4
+	p := &players{t: t, options: o, folder: o.dir}
+	s, err := p.withDatabase(t.Context(), "PostgreSQL")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := p.stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	connection, err := pgx.Connect(t.Context(), s.primary.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close(t.Context())
+	all := s.keys
+	for _, row := range []struct {
+		keys  []string
+		inOne bool
+	}{{all, false}, {all[:1], true}} {
+		s.keys = row.keys
+		if _, err := connection.Exec(t.Context(), "CREATE TEMPORARY TABLE had AS SELECT slot, max(last) AS last FROM bailiff.groups GROUP BY slot"); err != nil {
+			t.Fatal(err)
+		}
+		clients := 2 * len(all)
+		target, err := s.ask(denied, clients) // connecting asks once
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer target.Close()
+		var most int // decisions in one slot
+		err = connection.QueryRow(t.Context(), "SELECT max(groups.last - had.last) FROM bailiff.groups JOIN had USING (slot)").Scan(&most)
+		if err != nil || (most >= clients) != row.inOne {
+			t.Errorf("of %d decisions with %d keys %d are in one slot: %v", clients, len(row.keys), most, err)
+		}
+		if _, err := connection.Exec(t.Context(), "DROP TABLE had"); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
@@ -239,7 +297,7 @@ func shortRun(t *testing.T) *options {
 	testbin.Track(t)
 	return &options{
 		service: binary, policy: "../../cmd/bailiff/policy/example/warranty.md", dir: t.TempDir(), parts: "rates,processor,open",
-		clients: 4, rounds: 2, window: 50 * time.Millisecond, open: time.Second, around: 200 * time.Millisecond, cycles: 2,
+		slots: 1, clients: 4, rounds: 2, window: 50 * time.Millisecond, open: time.Second, around: 200 * time.Millisecond, cycles: 2,
 	}
 }
 
