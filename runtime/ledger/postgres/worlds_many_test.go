@@ -109,18 +109,24 @@ func (w *simulation) fair() error {
 // fails any more, each instance owns its share.
 func TestManySlots(t *testing.T) {
 	from := rand.New(rand.NewPCG(uint64(seed.Value(t)), 5)) //nolint:gosec // a test's
-	run := func(planted flaw) (w *simulation, err error) {
+	run := func(seed uint64, planted flaw) (w *simulation, err error) {
 		synctest.Test(t, func(*testing.T) {
-			w = newSlots(from.Uint64(), planted, worldSlots)
+			w = newSlots(seed, planted, worldSlots)
 			err = w.lives((*host).runMany, w.fair)
 		})
 		return w, err
 	}
+	if *oneWorld != 0 {
+		if _, err := run(*oneWorld, sound); err != nil {
+			t.Error(err)
+		}
+		return
+	}
 	var statements, appends, terms int64
 	for range max(1, *simulated/5) {
-		w, err := run(sound)
+		w, err := run(from.Uint64(), sound)
 		if err != nil {
-			t.Fatalf("world %d: %v", w.seed, err)
+			t.Fatalf("world %d: %v; \nrun it again: make owners SEED=%[1]d", w.seed, err)
 		}
 		statements, appends = statements+w.statements.Load(), appends+w.appends.Load()
 		for _, s := range w.db.slots {
@@ -131,7 +137,7 @@ func TestManySlots(t *testing.T) {
 	for planted, name := range map[flaw]string{termless: "the fence does not look at the term", premature: "answers before appends", unconfirmed: "unconfirmed answers"} {
 		found := 0
 		for n := 0; n < 1000 && found == 0; n++ {
-			if _, err := run(planted); err != nil {
+			if _, err := run(from.Uint64(), planted); err != nil {
 				found = n + 1
 			}
 		}
