@@ -25,11 +25,17 @@ import (
 // A level takes an attack to its answer.
 type level func(a *attack) (string, error)
 
-// A kind starts what a group of it attacks, in the library and over HTTP. What only HTTP has is nil in the library.
-type kind func(t *testing.T, g *group) (inside, outside level)
+// A kind starts what a group of it attacks: in the library and over HTTP, or what the library has no part of.
+type kind struct {
+	both func(t *testing.T, g *group) (inside, outside level)
+	http func(t *testing.T, g *group) (outside level)
+}
 
 // kinds are those whose answers are not one decision.
-var kinds = map[string]kind{"http": overHTTP, "framing": framed, "policy": deployed, "token": presented, "webhook": registered, "resolution": resolved, "hook": hooked, "race": raced, "mcp": proxied}
+var kinds = map[string]kind{
+	"http": {http: overHTTP}, "framing": {http: framed}, "mcp": {http: proxied},
+	"policy": {both: deployed}, "token": {both: presented}, "webhook": {both: registered}, "resolution": {both: resolved}, "hook": {both: hooked}, "race": {both: raced},
+}
 
 // TestKinds runs every case whose answer is not one decision, in the library, where it has a part of its own, and over HTTP.
 func TestKinds(t *testing.T) {
@@ -43,11 +49,16 @@ func TestKinds(t *testing.T) {
 }
 
 func runKind(t *testing.T, c *class, g *group) {
-	start := kinds[g.Kind]
-	if start == nil {
+	kind, known := kinds[g.Kind]
+	if !known {
 		t.Fatalf("there is no kind %q", g.Kind)
 	}
-	inside, outside := start(t, g)
+	var inside, outside level
+	if kind.both != nil {
+		inside, outside = kind.both(t, g)
+	} else {
+		outside = kind.http(t, g)
+	}
 	for _, a := range c.cases(t, g) {
 		over, err := outside(&a)
 		if err != nil {
@@ -90,13 +101,13 @@ func (w *wire) keyOf(scopes ...string) (*ledger.Key, string, error) {
 }
 
 // overHTTP sends a body to the route that the group has in place of an intent, with the headers of its top. $KEY is an API key.
-func overHTTP(t *testing.T, g *group) (inside, outside level) {
+func overHTTP(t *testing.T, g *group) level {
 	w := started(t, g.Policy)
 	_, key, err := w.keyOf()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return nil, func(a *attack) (string, error) {
+	return func(a *attack) (string, error) {
 		var headers []string
 		for each := range strings.Lines(g.Top) {
 			name, value, _ := strings.Cut(strings.TrimSpace(strings.ReplaceAll(each, "$KEY", key)), ": ")
@@ -129,13 +140,13 @@ func (a *answered) short() string {
 const pause = 150 * time.Millisecond
 
 // framed sends bytes as they are: the statuses of all answers, and whether the connection was closed.
-func framed(t *testing.T, g *group) (inside, outside level) {
+func framed(t *testing.T, g *group) level {
 	w := started(t, g.Policy)
 	_, key, err := w.keyOf()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return nil, func(a *attack) (string, error) {
+	return func(a *attack) (string, error) {
 		body := string(request(g.Intent, "", ""))
 		raw := strings.NewReplacer("$KEY", key, "$BODY", body, "$LENGTH", fmt.Sprint(len(body))).Replace(a.value)
 		return rawhttp.Statuses(t, w.address, raw, pause), nil

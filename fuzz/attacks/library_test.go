@@ -88,15 +88,16 @@ func decide(s *decision.Simulation, body []byte, shim bool) (answer, hold string
 	return spell(got.Status, string(got.Code), got.Rule), got.HoldID
 }
 
-// disagreement returns where machine and oracle differ about the attack.
-func (l *library) disagreement(g *group, a *attack) string {
+// compare judges the attack by the machine and by the oracle, and returns where they differ. A body that is not a request is not judged,
+// and neither is what the oracle does not read.
+func (l *library) compare(g *group, a *attack) (differ string, judged bool) {
 	from := intent.Agent
 	if g.Shim {
 		from = intent.Shim
 	}
 	machine, oracle, invalid := l.judge.Body(l.subject, g.body(a.value), from)
 	if invalid != nil || a.unread {
-		return ""
+		return "", false
 	}
-	return machine.Difference(oracle)
+	return machine.Difference(oracle), true
 }

@@ -14,8 +14,8 @@ import (
 func TestPage(t *testing.T) {
 	const by = "go test ./fuzz/attacks -run TestPage -rewrite"
 	var table, text strings.Builder
-	table.WriteString("| class | cases | encodings |\n|---|---|---|\n")
-	total, encoded := 0, map[string]int{}
+	table.WriteString("| class | cases | over HTTP | in the library | by the oracle | encodings |\n|---|---|---|---|---|---|\n")
+	total, all, encoded := 0, runs{}, map[string]int{}
 	for _, c := range read(t) {
 		each := c.encodings(t)
 		cases := 0
@@ -23,16 +23,47 @@ func TestPage(t *testing.T) {
 			cases += n
 			encoded[name] += n
 		}
-		total += cases
-		fmt.Fprintf(&table, "| [%s](#%s) | %d | %d |\n", c.Name, c.Name, cases, len(each))
+		where := c.runs(t)
+		total, all = total+cases, runs{all.http + where.http, all.library + where.library, all.oracle + where.oracle}
+		fmt.Fprintf(&table, "| [%s](#%s) | %d | %d | %d | %d | %d |\n", c.Name, c.Name, cases, where.http, where.library, where.oracle, len(each))
 		c.describe(&text, each)
 	}
-	fmt.Fprintf(&table, "| all | %d | %d |\n\n", total, len(encoded))
+	fmt.Fprintf(&table, "| all | %d | %d | %d | %d | %d |\n\n", total, all.http, all.library, all.oracle, len(encoded))
 	table.WriteString("| encoding | what it is | cases |\n|---|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(encoded)) {
 		fmt.Fprintf(&table, "| %s | %s | %d |\n", name, strings.ReplaceAll(encodings[name], "|", `\|`), encoded[name])
 	}
 	page.Hold(t, "../../docs/attacks.md", "classes", by, table.String()+"\n"+strings.TrimSuffix(text.String(), "\n"))
+}
+
+// runs are how many cases run where.
+type runs struct{ http, library, oracle int }
+
+// runs counts where the cases of a class run, by the kinds of its groups.
+func (c *class) runs(t *testing.T) (n runs) {
+	for i := range c.Groups {
+		g := &c.Groups[i]
+		cases := c.cases(t, g)
+		n.http += len(cases)
+		if g.Kind != "" {
+			if kinds[g.Kind].both != nil {
+				n.library += len(cases)
+			}
+			continue
+		}
+		n.library += len(cases)
+		l, err := newLibrary(g.Policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range cases {
+			if _, judged := l.compare(g, &a); judged {
+				n.oracle++
+			}
+		}
+		l.close()
+	}
+	return n
 }
 
 // encodings counts the cases of a class by encoding.

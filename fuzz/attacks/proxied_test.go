@@ -20,7 +20,7 @@ const tools = `{"jsonrpc":"2.0","id":ID,"result":{"tools":[
 
 // proxied sends a request to an MCP proxy before a server: lines of headers, an empty line, and the body. The answer is SENT where
 // the server got a call, and REFUSED where it got none.
-func proxied(t *testing.T, g *group) (inside, outside level) {
+func proxied(t *testing.T, g *group) level {
 	w := started(t, g.Policy)
 	_, key, err := w.keyOf()
 	if err != nil {
@@ -44,7 +44,7 @@ func proxied(t *testing.T, g *group) (inside, outside level) {
 	}
 	proxy := httptest.NewServer(handler)
 	t.Cleanup(proxy.Close)
-	return nil, func(a *attack) (string, error) {
+	return func(a *attack) (string, error) {
 		before := calls.Load()
 		head, body, _ := strings.Cut(a.value, "\n\n")
 		r, err := http.NewRequest(http.MethodPost, proxy.URL+handler.Path(), strings.NewReader(body))

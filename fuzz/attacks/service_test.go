@@ -317,7 +317,7 @@ func runDecisions(t *testing.T, c *class, g *group) {
 			continue
 		}
 		judge(t, &a, inside, outside)
-		if what := l.disagreement(g, &a); what != "" {
+		if what, _ := l.compare(g, &a); what != "" {
 			t.Errorf("%s: machine and oracle differ in their %s: %q", a.id, what, a.value)
 		}
 	}

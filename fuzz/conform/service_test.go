@@ -35,14 +35,14 @@ type world struct {
 // serveHere starts a service on a port of its own, until the test ends.
 func serveHere(t *testing.T) *world {
 	t.Helper()
-	return serveFor(t, newKey(t))
+	return serveFor(t, newKey(t), newKey(t))
 }
 
-// serveFor is serveHere for an operator.
-func serveFor(t *testing.T, owner ed25519.PrivateKey) *world {
+// serveFor is serveHere for an operator and a trusted shim.
+func serveFor(t *testing.T, owner, shim ed25519.PrivateKey) *world {
 	t.Helper()
 	listener := listen(t)
-	w := &world{url: "http://" + listener.Addr().String(), nodes: freePort(t), shim: conform.NewShim(newKey(t)), owner: owner}
+	w := &world{url: "http://" + listener.Addr().String(), nodes: freePort(t), shim: conform.NewShim(shim), owner: owner}
 	trusted, err := shims.Parse(w.shim.Trust())
 	must(t, err)
 	loaded, err := policies.CompilePolicy(grammar.NewSource("warranty.md", []byte("version: 2.4.0\n## tool_calls\nallowed: nothing\n")))

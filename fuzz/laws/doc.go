@@ -5,6 +5,6 @@
 // its bound.
 //
 // Each law is a function of a [House], which is the system under test, and of a batch of package gen; it returns what
-// is wrong, or "". The tests run the laws over many batches with gopter, and each one again over a house with a planted
-// fault, which it has to find.
+// is wrong, or "". [Table] lists them. The tests run the laws over many batches with gopter, and each one again over a house with
+// a planted fault, which it has to find.
 package laws

@@ -67,18 +67,18 @@ var asSent = []struct {
 
 // TestFormsCatch plants each fault for each form.
 func TestFormsCatch(t *testing.T) {
-	law := all[slices.IndexFunc(all, func(l law) bool { return l.name == oneForm })]
+	law := laws.Table[slices.IndexFunc(laws.Table, func(l laws.Law) bool { return l.Says == laws.OneForm })]
 	for _, form := range gen.Forms() {
 		for _, p := range asSent {
 			t.Run(form+": "+p.fault, func(t *testing.T) {
-				for n := range int64(law.batches) {
-					house, batch := laws.NewHouse(), law.make(n)
+				for n := range int64(law.Batches) {
+					house, batch := laws.NewHouse(), batch(&law, n)
 					p.plant(house, form, gen.NewSpeller(batch.Policy))
 					if found(house, batch, form) {
 						return
 					}
 				}
-				t.Errorf("not found in %d batches", law.batches)
+				t.Errorf("not found in %d batches", law.Batches)
 			})
 		}
 	}

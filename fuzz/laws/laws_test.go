@@ -2,6 +2,8 @@ package laws_test
 
 import (
 	"crypto/rand"
+	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/leanovate/gopter"
@@ -13,64 +15,86 @@ import (
 	"bailiff/runtime/attest"
 )
 
-// law is one law with how many batches it takes, of how many requests, and what makes them.
-type law struct {
-	name     string
-	batches  int
-	requests int
-	check    func(*laws.House, *gen.Batch) string
-	focused  bool // the batches try how values are spelled
-}
-
-// make returns the batch of a seed.
-func (l *law) make(seed int64) *gen.Batch {
-	if l.focused {
-		return gen.NewFocused(seed, l.requests)
+// batch returns the batch of a seed for a law.
+func batch(l *laws.Law, seed int64) *gen.Batch {
+	if l.Focused {
+		return gen.NewFocused(seed, l.Requests)
 	}
-	return gen.NewBatch(seed, l.requests)
+	return gen.NewBatch(seed, l.Requests)
 }
 
-// draw returns the generator of its batches.
-func (l *law) draw() gopter.Gen {
-	if l.focused {
-		return gen.FocusedBatches(l.requests)
+// draw returns the generator of the batches of a law.
+func draw(l *laws.Law) gopter.Gen {
+	if l.Focused {
+		return gen.FocusedBatches(l.Requests)
 	}
-	return gen.Batches(l.requests)
+	return gen.Batches(l.Requests)
 }
 
-// oneForm is the law whose planted faults are one for each form.
-const oneForm = "a value that rules are about has one form"
-
-var all = []law{
-	{"one more denial lets nothing through", 1000, 25, (*laws.House).MoreDenials, false},
-	{"a higher limit denies nothing", 1000, 25, (*laws.House).HigherLimits, false},
-	{"the spelling of a request changes nothing", 700, 25, (*laws.House).RequestSpelling, false},
-	{"a value has one form", 500, 25, (*laws.House).Respelling, false},
-	{oneForm, 900, 25, (*laws.House).Respelling, true},
-	{"the spelling of a rule changes nothing", 500, 25, (*laws.House).RuleSpelling, false},
-	{"the spelling of a rule about a form changes nothing", 800, 25, (*laws.House).RuleSpelling, true},
-	{"a part of an address is found in any case", 300, 0, (*laws.House).DeniedParts, false},
-	{"a list around an object escapes no denial", 600, 25, (*laws.House).Lists, true},
-	{"a list of paths passes nothing that one of them does not", 700, 20, (*laws.House).SeveralPaths, true},
-	{"of a list of paths each is judged by every list", 700, 20, (*laws.House).SeveralPaths, false},
-	{"an amount in base units has one hash", 200, 25, (*laws.House).IntegerAmounts, false},
-	{"the spelling of a policy and the order of lists change nothing", 700, 25, (*laws.House).PolicySpelling, false},
-	{"the order of lines changes no status", 700, 25, (*laws.House).LineOrder, false},
-	{"formatting changes no program", 400, 0, (*laws.House).Formatting, false},
-	{"compiling twice gives the same bytes", 300, 0, (*laws.House).CompilesTheSame, false},
-	{"any text compiles or does not", 800, 0, (*laws.House).AnyText, false},
-	{"any bytes run or do not", 400, 0, (*laws.House).AnyProgram, false},
+// says returns what the law of a name says.
+func says(t *testing.T, name string) string {
+	t.Helper()
+	i := slices.IndexFunc(laws.Table, func(l laws.Law) bool { return l.Name == name })
+	if i < 0 {
+		t.Fatalf("the table has no law %s", name)
+	}
+	return laws.Table[i].Says
 }
 
 func TestLaws(t *testing.T) {
 	house := laws.NewHouse()
-	for _, law := range all {
-		t.Run(law.name, func(t *testing.T) {
-			properties := gopter.NewProperties(seed.Parameters(t, law.batches))
-			properties.Property(law.name, prop.ForAll(func(b *gen.Batch) string { return law.check(house, b) }, law.draw()))
+	for _, law := range laws.Table {
+		if law.Check == nil {
+			continue // of a service: TestTestRun, TestClaims, TestUsage
+		}
+		t.Run(law.Says, func(t *testing.T) {
+			properties := gopter.NewProperties(seed.Parameters(t, law.Batches))
+			properties.Property(law.Says, prop.ForAll(func(b *gen.Batch) string { return law.Check(house, b) }, draw(&law)))
 			properties.TestingRun(t)
 		})
 	}
+}
+
+// ofServices are the tests of the laws that are about a service.
+var ofServices = map[string]func(*testing.T){"TestRunSaysTheSame": TestTestRun, "ClaimsOfSpellings": TestClaims, "UsageParts": TestUsage}
+
+// TestTable holds the table to the laws that there are: the methods of a house of that form, and those that are about a service.
+func TestTable(t *testing.T) {
+	for _, problem := range missing(laws.Table) {
+		t.Error(problem)
+	}
+	if len(missing(laws.Table[1:])) != 1 || len(missing(laws.Table[:len(laws.Table)-1])) != 1 {
+		t.Error("a law that is not in the table is not noticed")
+	}
+}
+
+// missing returns what a table lacks, or has beyond the laws that there are.
+func missing(table []laws.Law) (problems []string) {
+	rows := map[string]bool{} // by name, whether the law is about a house
+	for _, law := range table {
+		rows[law.Name] = law.Check != nil
+	}
+	house := reflect.TypeFor[*laws.House]()
+	for i := range house.NumMethod() {
+		method := house.Method(i)
+		if method.Type != reflect.TypeFor[func(*laws.House, *gen.Batch) string]() {
+			continue
+		}
+		if !rows[method.Name] {
+			problems = append(problems, "the table lacks "+method.Name)
+		}
+		delete(rows, method.Name)
+	}
+	for name := range ofServices {
+		if _, has := rows[name]; !has {
+			problems = append(problems, "the table lacks "+name)
+		}
+		delete(rows, name)
+	}
+	for name := range rows {
+		problems = append(problems, "there is no law, or no test of it, for the row "+name)
+	}
+	return problems
 }
 
 // TestTestRun: a simulation says what the service does, and changes nothing that the next answer depends on.
@@ -81,7 +105,7 @@ func TestTestRun(t *testing.T) {
 	}
 	seen := map[string]int{}
 	properties := gopter.NewProperties(seed.Parameters(t, 400))
-	properties.Property("a test-run says what authorize says", prop.ForAll(func(b *gen.Batch) string {
+	properties.Property(says(t, "TestRunSaysTheSame"), prop.ForAll(func(b *gen.Batch) string {
 		return laws.TestRunSaysTheSame(b, signer, (*laws.Service).Decide, seen)
 	}, gen.Batches(30)))
 	properties.TestingRun(t)
@@ -102,7 +126,7 @@ func TestClaims(t *testing.T) {
 	seen := map[string]int{}
 	properties := gopter.NewProperties(seed.Parameters(t, 250))
 	for _, batches := range []gopter.Gen{gen.Batches(20), gen.FocusedBatches(20)} {
-		properties.Property("a respelling gets the same claims and the same hold", prop.ForAll(func(b *gen.Batch) string {
+		properties.Property(says(t, "ClaimsOfSpellings"), prop.ForAll(func(b *gen.Batch) string {
 			return laws.ClaimsOfSpellings(b, signer, (*laws.Service).Authorize, seen)
 		}, batches))
 	}
@@ -123,7 +147,7 @@ func TestUsage(t *testing.T) {
 	}
 	seen := map[string]int{}
 	properties := gopter.NewProperties(seed.Parameters(t, 300))
-	properties.Property("of several reports the highest parts count", prop.ForAll(func(n int64) string {
+	properties.Property(says(t, "UsageParts"), prop.ForAll(func(n int64) string {
 		return laws.UsageParts(n, signer, (*laws.Service).Authorize, seen)
 	}, gopterInt64()))
 	properties.TestingRun(t)

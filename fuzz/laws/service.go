@@ -16,6 +16,7 @@ import (
 	"bailiff/grammar"
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/decision"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/memory"
@@ -40,8 +41,13 @@ func NewService(text string, signer *attest.Signer) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, clock := memory.New(), func() time.Time { return now }
-	s := &Service{ledger: closer(func() { store.Close() })}
+	return Serve(policy, signer, func() time.Time { return now })
+}
+
+// Serve starts a service for a policy, with a clock.
+func Serve(policy *policies.Policy, signer *attest.Signer, clock clock.Clock) (s *Service, err error) {
+	store := memory.New()
+	s = &Service{ledger: store}
 	s.authority, err = decision.New(decision.Config{Policies: policies.Config{Default: policy}, Service: service.Config{
 		Ledger: store, Signer: signer, Environment: service.Production, Issuer: "svc-core",
 		Clock: clock, Random: rand.Reader, Log: slog.New(slog.DiscardHandler),
@@ -67,21 +73,42 @@ func NewService(text string, signer *attest.Signer) (*Service, error) {
 	return s, nil
 }
 
-type closer func()
-
-func (c closer) Close() error { c(); return nil }
-
 // Close ends the service.
 func (s *Service) Close() { _ = s.ledger.Close() }
 
+// key is that of the agent, or of the shim.
+func (s *Service) key(shim bool) *ledger.Key {
+	if shim {
+		return s.shim
+	}
+	return s.agent
+}
+
+// Ask answers a request of the agent's key or the shim's.
+func (s *Service) Ask(body []byte, shim bool, call decision.Call) (*decision.Answer, *service.Failure) {
+	answer := new(decision.Answer)
+	fault := s.authority.Decide(context.Background(), s.key(shim), body, call, answer)
+	return answer, fault
+}
+
+// Hold returns a hold of the agent's key or the shim's.
+func (s *Service) Hold(shim bool, id string) (*ledger.Hold, *service.Failure) {
+	return s.authority.HoldOf(context.Background(), s.key(shim), id)
+}
+
+// Resolve records the operator's decision about a hold.
+func (s *Service) Resolve(hold *ledger.Hold, allow bool) *service.Failure {
+	at := s.authority.Clock()
+	_, fault := s.authority.RecordResolution(context.Background(), hold, ledger.Resolution{
+		Key: hold.Key, Hold: hold.ID, Allow: allow, At: at.UnixNano(), Resolved: at.Unix(),
+	})
+	return fault
+}
+
 // Decide answers a request, as a line that says what both ways of asking must say alike.
 func (s *Service) Decide(c *gen.Case, testRun bool) string {
-	key := s.agent
-	if c.Shim {
-		key = s.shim
-	}
-	var answer decision.Answer
-	if fault := s.authority.Decide(context.Background(), key, c.Bytes(), decision.Call{TestRun: testRun}, &answer); fault != nil {
+	answer, fault := s.Ask(c.Bytes(), c.Shim, decision.Call{TestRun: testRun})
+	if fault != nil {
 		return fmt.Sprintf("%s: %s", fault.Code, fault.Message)
 	}
 	return fmt.Sprintf("%s %s %s %s", answer.Status, answer.Rule, answer.Code, answer.PolicyHash)
@@ -124,12 +151,8 @@ type Decided struct {
 
 // Authorize decides a request, with a counter's state as the requests before have left it.
 func (s *Service) Authorize(c *gen.Case) (Decided, error) {
-	key := s.agent
-	if c.Shim {
-		key = s.shim
-	}
-	var answer decision.Answer
-	if fault := s.authority.Decide(context.Background(), key, c.Bytes(), decision.Call{}, &answer); fault != nil {
+	answer, fault := s.Ask(c.Bytes(), c.Shim, decision.Call{})
+	if fault != nil {
 		return Decided{Status: "ERROR"}, nil
 	}
 	claims, err := lastingClaims(answer.Attestation)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"bailiff/fuzz/conform"
 	"bailiff/runtime/attest"
 )
 
@@ -49,6 +50,7 @@ func Export() (map[string][]byte, error) {
 		}
 		files[name+"_test.json"] = text
 	}
+	files["shims.json"] = conform.NewShim(Key()).Trust()
 	return files, nil
 }
 
@@ -61,7 +63,7 @@ func choose() (chosen []*candidate) {
 			seen[feature]++
 		}
 	}
-	for _, c := range written() {
+	for _, c := range append(written(), deniedParts()...) {
 		take(c)
 	}
 	var waiting []*candidate
@@ -87,7 +89,7 @@ func choose() (chosen []*candidate) {
 	return chosen
 }
 
-// Key is the operator's key of all vectors. It is public: no service but one under test may have it.
+// Key is the key of all vectors: the operator's, and the trusted shim's. It is public: no service but one under test may have it.
 func Key() ed25519.PrivateKey {
 	seed := sha256.Sum256([]byte("bailiff conformance vectors"))
 	return ed25519.NewKeyFromSeed(seed[:])
@@ -95,11 +97,9 @@ func Key() ed25519.PrivateKey {
 
 // header is at the beginning of each file.
 func header() []string {
-	key := Key()
 	return []string{
 		"Decisions under policies of docs/specification.md: each test is asked with two fresh API keys, an agent's and a trusted shim's.",
-		"operator public key: " + attest.FormatOperatorKey(key.Public().(ed25519.PublicKey)),
-		"operator private key (Ed25519 seed, for resolutions of holds; never to be trusted elsewhere): " + hex.EncodeToString(key.Seed()),
+		"private key (Ed25519 seed) of the operator, who decides holds, and of the shim of shims.json; never to be trusted elsewhere: " + hex.EncodeToString(Key().Seed()),
 	}
 }
 
@@ -141,8 +141,8 @@ func fileOf(chosen []*candidate) map[string]*File {
 
 func newGroup(s *subject) *Group {
 	return &Group{
-		Type: "PolicyDecision", Source: Source{"bailiff conform export", s.seed}, Policy: s.text, PolicyHash: s.hash,
-		Signature: base64.RawURLEncoding.EncodeToString(attest.SignPolicy(Key(), []byte(s.text))), Profiles: s.profiles,
+		Type: "PolicyDecision", Source: Source{"bailiff conform export", s.seed}, PublicKey: attest.FormatOperatorKey(Key().Public().(ed25519.PublicKey)),
+		Policy: s.text, PolicyHash: s.hash, Signature: base64.RawURLEncoding.EncodeToString(attest.SignPolicy(Key(), []byte(s.text))), Profiles: s.profiles,
 	}
 }
 
@@ -185,5 +185,5 @@ func note(flag string) Note {
 	if n, ok := notes[flag]; ok {
 		return n
 	}
-	return Note{"RESPELLING", "A law: " + laws[flag], []string{"specification.md#normal-forms"}, nil}
+	return Note{"RESPELLING", "A law: " + lawful[flag], []string{"specification.md#normal-forms"}, nil}
 }

@@ -3,6 +3,7 @@ package vectors
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 )
 
 // A File is one file of vectors.
@@ -27,9 +28,10 @@ type Note struct {
 type Group struct {
 	Type       string `json:"type"`
 	Source     Source `json:"source"`
-	Policy     string `json:"policy"` // the signed bytes
+	PublicKey  string `json:"publicKey"` // the operator's, in the form of SVC_OPERATOR_PUBLIC_KEY
+	Policy     string `json:"policy"`    // the signed bytes
 	PolicyHash string `json:"policyHash"`
-	Signature  string `json:"signature"` // of the key in the header of the files
+	Signature  string `json:"signature"` // of the policy by the operator
 	Profiles   bool   `json:"profiles"`  // a trusted shim has to consent to the deployment
 	Tests      []Test `json:"tests"`
 }
@@ -49,6 +51,29 @@ type Test struct {
 	Result  string   `json:"result"` // allowed, denied, pending or invalid
 }
 
+// A Share is how many tests a service can be asked over HTTP.
+type Share struct {
+	Plain  int
+	Signed int // where the operator, who decides a hold, or a trusted shim, which consents to the deployment, signs what a service says
+	Timed  int // none: a step is at another time than Start
+}
+
+// Add counts the tests of a file.
+func (s *Share) Add(f *File) {
+	for _, group := range f.Groups {
+		for i := range group.Tests {
+			switch trace := group.Tests[i].Trace; {
+			case slices.ContainsFunc(trace, func(s Step) bool { return s.At != "" }):
+				s.Timed++
+			case group.Profiles, slices.ContainsFunc(trace, func(s Step) bool { return s.Resolve != "" }):
+				s.Signed++
+			default:
+				s.Plain++
+			}
+		}
+	}
+}
+
 // A Step is a request, or a decision on the hold that was opened last.
 type Step struct {
 	At      string  `json:"at,omitempty"`      // RFC 3339; absent: the time of the step before, of the first one Start
@@ -65,7 +90,7 @@ type Expect struct {
 	Status string `json:"status"`
 	Code   string `json:"error_code,omitempty"`
 	Rule   string `json:"matched_rule,omitempty"`
-	Hash   string `json:"intentHash,omitempty"` // where the intent is allowed or held
+	Hash   string `json:"intentHash,omitempty"` // where authorize allows or holds the intent: an answer of test-run names none
 }
 
 // Start is when traces begin.

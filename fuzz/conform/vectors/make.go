@@ -1,18 +1,19 @@
 package vectors
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"bailiff/compiler"
 	"bailiff/fuzz/conform"
 	"bailiff/fuzz/gen"
 	"bailiff/fuzz/oracle"
 	"bailiff/grammar"
+	"bailiff/vm/form/evmaddr"
 )
 
 // Bounds of the tests of one seed.
@@ -43,12 +44,12 @@ func candidates(seed int64) (all []*candidate) {
 			all = append(all, usedUp(s, c)...)
 		}
 	}
-	return append(all, lawful(b, s)...)
+	return append(all, lawsOf(b, s)...)
 }
 
-// single is one request alone. It is nil where JSON has no text for its bytes, or where its answer depends on the nonce.
+// single is one request alone. It is nil where JSON has no text for its bytes.
 func single(s *subject, body []byte, shim bool, law string) *candidate {
-	if !json.Valid([]byte(quote(string(body)))) || strings.ContainsRune(string(body), '\uFFFD') {
+	if !quotable(body) {
 		return nil
 	}
 	t := trace(s)
@@ -56,7 +57,7 @@ func single(s *subject, body []byte, shim bool, law string) *candidate {
 	flag, comment := "Rule", e.Rule
 	switch {
 	case law != "":
-		flag, comment = law, strings.TrimSpace(laws[law]+" "+e.Rule)
+		flag, comment = law, strings.TrimSpace(lawful[law]+" "+e.Rule)
 	case e.Invalid != nil:
 		flag, comment = "Malformed", e.Invalid.Error()
 	case e.Status == oracle.Error:
@@ -69,10 +70,8 @@ func single(s *subject, body []byte, shim bool, law string) *candidate {
 	return t.test(comment, flag)
 }
 
-func quote(text string) string {
-	quoted, _ := json.Marshal(text)
-	return string(quoted)
-}
+// quotable reports whether JSON has a text for a body: one that is UTF-8.
+func quotable(body []byte) bool { return !strings.ContainsRune(string(body), utf8.RuneError) }
 
 // held are the ways in which a hold ends.
 func held(s *subject, c *gen.Case) []*candidate {
@@ -81,11 +80,6 @@ func held(s *subject, c *gen.Case) []*candidate {
 	approved.ask(c.Bytes(), c.Shim, true)
 	approved.resolve(oracle.Allowed)
 	approved.ask(c.Bytes(), c.Shim, false)
-	spent := trace(s)
-	spent.ask(c.Bytes(), c.Shim, false)
-	spent.resolve(oracle.Allowed)
-	spent.ask(c.Bytes(), c.Shim, false)
-	spent.ask(c.Bytes(), c.Shim, false)
 	refused := trace(s)
 	refused.ask(c.Bytes(), c.Shim, false)
 	refused.resolve(oracle.Denied)
@@ -97,17 +91,24 @@ func held(s *subject, c *gen.Case) []*candidate {
 	expired.ask(c.Bytes(), c.Shim, false)
 	expired.later(time.Second)
 	expired.ask(c.Bytes(), c.Shim, false)
-	return []*candidate{
+	all := []*candidate{
 		approved.test("an approved hold satisfies every rule that holds", "Hold", "Trace"),
-		spent.test("an approval is spent once", "Hold", "Trace"),
 		refused.test("a denied hold denies its intent", "Hold", "Trace"),
 		expired.test("a denied hold denies its intent until it expires", "Hold", "Trace", "Time"),
 	}
+	body, spent := withoutNonce(c.Body).Append(nil), trace(s) // with a nonce, the last request would repeat the one before
+	if spent.ask(body, c.Shim, false).Status == oracle.Pending {
+		spent.resolve(oracle.Allowed)
+		spent.ask(body, c.Shim, false)
+		spent.ask(body, c.Shim, false)
+		all = append(all, spent.test("an approval is spent once", "Hold", "Trace"))
+	}
+	return all
 }
 
 // usedUp asks until a limit refuses, and again in its next window.
 func usedUp(s *subject, c *gen.Case) (all []*candidate) {
-	body := withoutNonce(c)
+	body := withoutNonce(c.Body).Append(nil)
 	t := trace(s)
 	for range mostRepeats {
 		e := t.ask(body, c.Shim, false)
@@ -133,8 +134,8 @@ func usedUp(s *subject, c *gen.Case) (all []*candidate) {
 }
 
 // withoutNonce is a body that is decided anew each time.
-func withoutNonce(c *gen.Case) []byte {
-	body := c.Body.Clone()
+func withoutNonce(sent *gen.Node) *gen.Node {
+	body := sent.Clone()
 	var kids []*gen.Node
 	for _, kid := range body.Kids {
 		if kid.Name != "request_nonce" {
@@ -142,11 +143,11 @@ func withoutNonce(c *gen.Case) []byte {
 		}
 	}
 	body.Kids = kids
-	return body.Append(nil)
+	return body
 }
 
-// laws are the properties that any two requests or policies keep, with what the second one of a pair is.
-var laws = map[string]string{
+// lawful are the laws of fuzz/laws that tests show, by the name of each, with what a test of it has.
+var lawful = map[string]string{
 	"Respelling":      "a request in another spelling of its values.",
 	"RequestSpelling": "a request with other white space, order of members and escapes.",
 	"PolicySpelling":  "a policy with comments and white space.",
@@ -157,13 +158,16 @@ var laws = map[string]string{
 	"Lists":           "a request with lists around its objects.",
 	"SeveralPaths":    "a request that names several paths.",
 	"IntegerAmounts":  "an amount in base units.",
-	"TestRun":         "a test-run, and then the same authorize.",
-	"UsageParts":      "reports of usage, of which the highest parts count.",
 	"HigherLimits":    "a limit that is higher by one.",
+	"DeniedParts":     "a part of an address that deny_string denies, in any case.",
+
+	"TestRunSaysTheSame": "a test-run, and then the same authorize.",
+	"ClaimsOfSpellings":  "a request, and then in another spelling, with the same hash and hold.",
+	"UsageParts":         "reports of usage, of which the highest parts count.",
 }
 
-// lawful are tests of each law on the policy and requests of a batch.
-func lawful(b *gen.Batch, s *subject) (all []*candidate) {
+// lawsOf are tests of each law on the policy and requests of a batch.
+func lawsOf(b *gen.Batch, s *subject) (all []*candidate) {
 	r := gen.NewRand(^b.Seed)
 	speller, writer := gen.NewSpeller(s.draft), gen.NewWriter(s.draft)
 	add := func(one *candidate) {
@@ -186,16 +190,61 @@ func lawful(b *gen.Batch, s *subject) (all []*candidate) {
 		if _, marked, _, ok := speller.IntegerAmount(c.Body); ok {
 			add(single(s, marked.Append(nil), c.Shim, "IntegerAmounts"))
 		}
+		plain := withoutNonce(c.Body)
 		t := trace(s)
-		t.ask(withoutNonce(c), c.Shim, true)
-		t.ask(withoutNonce(c), c.Shim, false)
-		add(t.test(laws["TestRun"], "TestRun", "Trace"))
+		t.ask(plain.Append(nil), c.Shim, true)
+		t.ask(plain.Append(nil), c.Shim, false)
+		add(t.test(lawful["TestRunSaysTheSame"], "TestRunSaysTheSame", "Trace"))
+		if other, changed := speller.Respell(r, speller.Normal(plain)); len(changed) > 0 {
+			add(respelled(s, plain.Append(nil), other.Append(nil), c.Shim))
+		}
 	}
 	for law, text := range changedPolicies(r, s) {
 		changed, ok := newSubject(b.Seed, s.draft, text)
 		for _, c := range b.Cases[:lawfulCases/2] {
 			if ok {
 				add(single(changed, c.Bytes(), c.Shim, law))
+			}
+		}
+	}
+	return all
+}
+
+// respelled is a request and then another spelling of it, which finds the hold of the first, or has its hash. It is nil where one is
+// refused.
+func respelled(s *subject, body, other []byte, shim bool) *candidate {
+	t := trace(s)
+	if !quotable(body) || !quotable(other) {
+		return nil
+	}
+	first := t.ask(body, shim, false).Status
+	second := t.ask(other, shim, false).Status
+	if first != second || first != oracle.Allowed && first != oracle.Pending {
+		return nil
+	}
+	if first == oracle.Pending {
+		t.resolve(oracle.Allowed)
+		if t.ask(other, shim, false).Status != oracle.Allowed {
+			return nil // by a limit, which is counted at the approval
+		}
+	}
+	return t.test(lawful["ClaimsOfSpellings"], "ClaimsOfSpellings", "Trace")
+}
+
+// deniedParts are transfers to an address of which a policy denies a part, each in several cases.
+func deniedParts() (all []*candidate) {
+	for seed := range int64(enough) {
+		r := gen.NewRand(seed)
+		address := strings.TrimPrefix(strings.ToLower(gen.AnyAddress(r)), "0x")
+		start := r.N(12)
+		part := address[start : start+8+r.N(12)]
+		for _, part := range []string{part, strings.ToUpper(part)} {
+			s, ok := newSubject(seed, &gen.Policy{}, "version: 2.4.0\n## custom\ndeny_string: \""+part+"\"\n## evm\nallowed_actions: wallet.transfer\nallowed_chains: 1\nmax_transaction_eth: 1\n")
+			for _, spelled := range []string{address, strings.ToUpper(address), evmaddr.Checksum("0x" + address)[2:]} {
+				if ok {
+					body := strings.Replace(string(gen.Transfer("0x"+address).Append(nil)), address, spelled, 1)
+					all = append(all, single(s, []byte(body), false, "DeniedParts"))
+				}
 			}
 		}
 	}
@@ -248,7 +297,7 @@ func written() (all []*candidate) {
 			for range limit + more {
 				t.ask(fmt.Appendf(nil, call, `"deploy"`), false, false)
 			}
-			all = append(all, t.test(laws["HigherLimits"], "HigherLimits", "Trace"))
+			all = append(all, t.test(lawful["HigherLimits"], "HigherLimits", "Trace"))
 		}
 	}
 	for _, section := range slices.Sorted(maps.Keys(unjudged)) {
@@ -277,7 +326,7 @@ func written() (all []*candidate) {
 			for _, k := range []int{i, j, 2} {
 				t.ask(fmt.Appendf(nil, call, `"model.inference","task_id":"t","metadata":{"model_usage":`+reports[k]+`}`), false, false)
 			}
-			all = append(all, t.test(laws["UsageParts"], "UsageParts", "Trace"))
+			all = append(all, t.test(lawful["UsageParts"], "UsageParts", "Trace"))
 		}
 	}
 	return all

@@ -57,14 +57,13 @@ func (t *tracer) ask(body []byte, shim, testRun bool) *differential.Expected {
 	}
 	step := Step{Shim: shim, TestRun: testRun, Body: string(body), Expect: &Expect{Status: t.last.Status, Code: t.last.Code, Rule: t.last.Rule}}
 	step.Expect.HTTP = map[string]int{oracle.Allowed: 200, oracle.Pending: 202, oracle.Denied: 403, oracle.Error: 400}[t.last.Status]
-	if testRun && t.last.Status != oracle.Error {
-		step.Expect.HTTP = 200
-	}
-	switch t.last.Status {
-	case oracle.Allowed, oracle.Pending:
-		step.Expect.Hash = t.last.IntentHash
-	case oracle.Error:
+	switch {
+	case t.last.Status == oracle.Error:
 		step.Expect.Status, step.Expect.Rule = oracle.Denied, "" // as errors of authorize say
+	case testRun:
+		step.Expect.HTTP = 200
+	case t.last.Status != oracle.Denied:
+		step.Expect.Hash = t.last.IntentHash
 	}
 	t.add(step)
 	return &t.last
