@@ -123,6 +123,7 @@ func (s *Server) passOn(c *call, slot int, here func() *Server, over <-chan stru
 func (s *Server) send(c *call, to peers.Instance) (answered bool) {
 	leave, ok := s.config.Pass.Enter(s.source(c.RequestCtx), to.Name)
 	if !ok {
+		s.config.Metrics.Passed(metrics.PassRefused)
 		writeFailure(c.RequestCtx, &service.Failure{Code: errcode.RateLimited, RetryAfter: time.Second, Message: "as many requests of your address are under way as this instance passes on at once; send fewer at once"})
 		return true
 	}
@@ -146,19 +147,24 @@ func (s *Server) send(c *call, to peers.Instance) (answered bool) {
 		var unreachable peers.UnreachableError
 		switch {
 		case sent:
+			s.config.Metrics.Passed(metrics.PassLost)
 			s.lose(c)
 		case errors.As(err, &unreachable) || ctx.Err() != nil:
+			s.config.Metrics.Passed(metrics.PassUnreachable)
 			return false
 		default: // the library does not write it
+			s.config.Metrics.Passed(metrics.PassRefused)
 			writeFailure(c.RequestCtx, schemaFailure("the target or a header has a character that can't be passed on to the instance that decides"))
 		}
 		return true
 	}
 	if response.Header.Get(peers.Back) != "" {
+		s.config.Metrics.Passed(metrics.PassReturned)
 		response.Body.Close()
 		end()
 		return false
 	}
+	s.config.Metrics.Passed(metrics.PassAnswered)
 	s.tell(c, response, end)
 	return true
 }

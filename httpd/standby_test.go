@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"strings"
@@ -83,6 +84,17 @@ func (p *passing) say(t *testing.T, raw string) (*http.Response, string) {
 	}
 	defer connection.Close()
 	return exchange(t, connection, []byte(raw))
+}
+
+// counted reports how many requests were passed on with a result, by the metrics.
+func (p *passing) counted(t *testing.T, result string) (n int) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	p.server.config.Metrics.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	for line := range strings.Lines(w.Body.String()) {
+		_, _ = fmt.Sscanf(line, `bailiff_passed_requests_total{result="`+result+`"} %d`, &n)
+	}
+	return n
 }
 
 // TestStandbyIsNotReady: an instance that passes nothing on is not ready before its server answers, whatever its checks say.
@@ -179,6 +191,9 @@ func TestPassedOnce(t *testing.T) {
 		if response, _ := p.say(t, fmt.Sprintf("GET /warm-%d HTTP/1.1\r\nHost: x\r\n\r\n", i)); response.StatusCode != 200 {
 			t.Fatalf("the next connection: %d", response.StatusCode)
 		}
+	}
+	if lost, answered := p.counted(t, "lost"), p.counted(t, "answered"); lost != 9 || answered != 10 {
+		t.Errorf("counted as lost %d and as answered %d; want 9 and 10", lost, answered)
 	}
 	alone := http.Client{Transport: &http.Transport{}}
 	defer alone.CloseIdleConnections()
@@ -353,6 +368,9 @@ func TestPassedBack(t *testing.T) {
 	if response, _ := p.say(t, "POST /v1/authorize HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"); response.StatusCode != 200 || came.Load() != 3 {
 		t.Errorf("it came %d times, and was answered %d", came.Load(), response.StatusCode)
 	}
+	if returned, answered := p.counted(t, "returned"), p.counted(t, "answered"); returned != 2 || answered != 1 {
+		t.Errorf("counted as returned %d and as answered %d; want 2 and 1", returned, answered)
+	}
 }
 
 // TestFollowed: a request waits for an instance that takes it, which may be the one that it came to.
@@ -373,6 +391,9 @@ func TestFollowed(t *testing.T) {
 	}()
 	for p.dialled.Load() < 3 {
 		time.Sleep(time.Millisecond)
+	}
+	if n := p.counted(t, "unreachable"); n < 2 {
+		t.Errorf("after three attempts %d are counted as unreachable", n)
 	}
 	select {
 	case got := <-answered:

@@ -65,13 +65,27 @@ func (m *Metrics) Retention(dropped func() uint64, failing func() bool) error {
 		m.gauge("retention_failing", "Whether old events could not be exported and dropped the last time: 1, else 0.", nil, truth(failing)))
 }
 
+// StoreCounts are what an instance has met in the database.
+type StoreCounts struct {
+	Takeovers  uint64
+	Unanswered uint64        // appends
+	Fenced     uint64        // appends
+	Offset     time.Duration // of the database's clock
+}
+
 // Store adds whether this instance owns the record in the database, and what it has met there.
-func (m *Metrics) Store(decides func() bool, counts func() (takeovers, unanswered uint64, offset time.Duration)) error {
+func (m *Metrics) Store(decides func() bool, counts func() StoreCounts) error {
 	return errors.Join(
 		m.gauge("store_deciding", "Whether this instance decides over SVC_STORE: 1; 0 while it waits for another one, or can't.", nil, truth(decides)),
-		m.counter("store_takeovers_total", "How often this process took the record in the database.", nil, func() uint64 { n, _, _ := counts(); return n }),
-		m.counter("store_unanswered_appends_total", "Groups of records that the database did not confirm at once, so that the service looked whether they were kept.", nil, func() uint64 { _, n, _ := counts(); return n }),
-		m.gauge("store_clock_offset_seconds", "By how much the database's clock is ahead of this machine's, when it was last heard.", nil, func() float64 { _, _, d := counts(); return d.Seconds() }))
+		m.counter("store_takeovers_total", "How often this process took the record in the database.", nil, func() uint64 { return counts().Takeovers }),
+		m.counter("store_unanswered_appends_total", "Groups of records that the database did not confirm at once, so that the service looked whether they were kept.", nil, func() uint64 { return counts().Unanswered }),
+		m.counter("store_fenced_appends_total", "Those of them whose log another instance had taken, so that they were not confirmed.", nil, func() uint64 { return counts().Fenced }),
+		m.gauge("store_clock_offset_seconds", "By how much the database's clock is ahead of this machine's, when it was last heard.", nil, func() float64 { return counts().Offset.Seconds() }))
+}
+
+// Policies adds how many other instances of the store have another default policy.
+func (m *Metrics) Policies(others func() int) error {
+	return m.gauge("store_other_policies", "How many other instances of SVC_STORE have another default policy than this one.", nil, func() float64 { return float64(others()) })
 }
 
 // Slots adds how many slots of a store of several this instance owns, and how many are at no instance that it knows.

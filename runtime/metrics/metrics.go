@@ -74,6 +74,21 @@ const (
 
 var reloadNames = [reloads]string{"replaced", "unchanged", "refused"}
 
+// Passed is what came of passing a request on to another instance.
+type Passed uint8
+
+// The outcomes of passing a request on. One that may not have arrived is passed on again, and counts each time.
+const (
+	PassAnswered    Passed = iota
+	PassReturned           // the other instance did not decide yet, or not any more
+	PassUnreachable        // nothing was sent
+	PassLost               // it was sent, and not answered: the outcome is unknown
+	PassRefused            // as its source has its share of the connections, or as it can't be written unchanged
+	passes
+)
+
+var passNames = [passes]string{"answered", "returned", "unreachable", "lost", "refused"}
+
 // Metrics is all that is counted. It is safe for concurrent use.
 type Metrics struct {
 	registry     *prometheus.Registry
@@ -87,6 +102,7 @@ type Metrics struct {
 	malformed    [2]prometheus.Counter // without an event, with one
 	replays      prometheus.Counter
 	reloads      [reloads]prometheus.Counter
+	passes       [passes]prometheus.Counter
 	groupRecords prometheus.Histogram
 	groupBytes   prometheus.Counter
 	groupSync    prometheus.Histogram
@@ -108,18 +124,10 @@ func New() *Metrics {
 		Namespace: namespace, Name: "webhook_lag_seconds", Help: "How long after its event a delivery has succeeded.",
 		Buckets: prometheus.ExponentialBuckets(0.001, 4, 14),
 	})
-	otlp := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Namespace: namespace, Name: "otlp_events_total", Help: "Events that were sent by OTLP, events that the collector refused, and requests that failed.",
-	}, []string{"result"})
-	for i := range m.otlp {
-		m.otlp[i] = otlp.WithLabelValues(otlpNames[i])
-	}
-	beyond := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Namespace: namespace, Name: "budget_exceeded_total", Help: "What a budget had no room for.",
-	}, []string{"budget"})
-	for i := range m.beyond {
-		m.beyond[i] = beyond.WithLabelValues(budgetNames[i])
-	}
+	otlp := counters("otlp_events_total", "Events that were sent by OTLP, events that the collector refused, and requests that failed.", "result", otlpNames[:], m.otlp[:])
+	beyond := counters("budget_exceeded_total", "What a budget had no room for.", "budget", budgetNames[:], m.beyond[:])
+	reloaded := counters("policy_reloads_total", "Reloads of the default policy.", "result", reloadNames[:], m.reloads[:])
+	passed := counters("passed_requests_total", "Requests that were passed on to other instances of SVC_STORE, by what came of it.", "result", passNames[:], m.passes[:])
 	m.replays = prometheus.NewCounter(prometheus.CounterOpts{
 		Namespace: namespace, Name: "replays_total", Help: "Decisions that were answered again, by their request_nonce.",
 	})
@@ -133,23 +141,26 @@ func New() *Metrics {
 	m.groupSync = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Namespace: namespace, Name: "ledger_sync_seconds", Help: "How long it took to make a group durable.", Buckets: durations(),
 	})
-	reloaded := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Namespace: namespace, Name: "policy_reloads_total", Help: "Reloads of the default policy.",
-	}, []string{"result"})
-	for i := range m.reloads {
-		m.reloads[i] = reloaded.WithLabelValues(reloadNames[i])
-	}
 	malformed := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: namespace, Name: "malformed_requests_total", Help: "Requests that were not decided because of their body.",
 	}, []string{"event"})
 	for recorded := range m.malformed {
 		m.malformed[recorded] = malformed.WithLabelValues(strconv.FormatBool(recorded == 1))
 	}
-	m.registry.MustRegister(malformed, reloaded,
+	m.registry.MustRegister(malformed, reloaded, passed,
 		m.decisions, m.requests, m.denials, m.webhookLag, otlp, stages, attempts, beyond, m.replays, m.groupRecords, m.groupBytes, m.groupSync,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
+}
+
+// counters returns counters by one label, and fills in those of its values.
+func counters(name, help, label string, values []string, each []prometheus.Counter) *prometheus.CounterVec {
+	all := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, []string{label})
+	for i, value := range values {
+		each[i] = all.WithLabelValues(value)
+	}
+	return all
 }
 
 // seconds returns a histogram of durations by one label.
@@ -192,6 +203,13 @@ func (m *Metrics) Replay() {
 func (m *Metrics) Reload(result Reload) {
 	if m != nil && result < reloads {
 		m.reloads[result].Inc()
+	}
+}
+
+// Passed counts a request that was to be passed on.
+func (m *Metrics) Passed(result Passed) {
+	if m != nil && result < passes {
+		m.passes[result].Inc()
 	}
 }
 

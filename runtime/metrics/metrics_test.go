@@ -107,11 +107,15 @@ func TestGauges(t *testing.T) {
 	m.Denial("", true) // a decision by no rule
 	m.WebhookLag(time.Second)
 	m.Reload(metrics.ReloadRefused)
+	m.Passed(metrics.PassLost)
 	if err := errors.Join(
 		m.BuildInfo(metrics.Build{Version: "v1", Commit: "abc", Go: "go1", Engine: "machine 1"}), m.Mode("enforce", "hosted", "test"),
 		m.Ready("disk", func() bool { return true }), m.Ready("clock", func() bool { return false }),
 		m.LedgerRefusing(func() bool { return true }), m.CheckpointAge(func() time.Duration { return 1500 * time.Millisecond }),
 		m.DiskFree(func() float64 { return 42 }), m.Holds(func() (int, time.Duration) { return 3, time.Minute }),
+		m.Store(func() bool { return true }, func() metrics.StoreCounts {
+			return metrics.StoreCounts{Takeovers: 1, Unanswered: 2, Fenced: 3, Offset: 4 * time.Second}
+		}), m.Policies(func() int { return 7 }),
 		m.UpstreamFailures("rpc", "1", func() uint64 { return 5 }), m.UpstreamFailures("bundler", "1", func() uint64 { return 6 }),
 	); err != nil {
 		t.Fatal(err)
@@ -121,6 +125,9 @@ func TestGauges(t *testing.T) {
 		`bailiff_denials_total{enforced="false",rule="evm.max_transaction_eth"} 1`,
 		`bailiff_webhook_lag_seconds_count 1`, `bailiff_webhook_lag_seconds_sum 1`,
 		`bailiff_policy_reloads_total{result="refused"} 1`, `bailiff_policy_reloads_total{result="replaced"} 0`,
+		`bailiff_passed_requests_total{result="lost"} 1`, `bailiff_passed_requests_total{result="answered"} 0`,
+		`bailiff_store_deciding 1`, `bailiff_store_takeovers_total 1`, `bailiff_store_unanswered_appends_total 2`, `bailiff_store_fenced_appends_total 3`,
+		`bailiff_store_clock_offset_seconds 4`, `bailiff_store_other_policies 7`,
 		`bailiff_build_info{commit="abc",engine="machine 1",go="go1",version="v1"} 1`,
 		`bailiff_mode{environment="test",hosting="hosted",mode="enforce"} 1`,
 		`bailiff_ready{check="disk"} 1`, `bailiff_ready{check="clock"} 0`, `bailiff_ledger_refusing 1`,

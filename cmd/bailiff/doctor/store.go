@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	pgledger "bailiff/runtime/ledger/postgres"
@@ -38,6 +39,11 @@ func (p *Patient) examineStore() {
 		}
 	}
 	p.judgeStore(&status, options.Trust)
+	if policies, err := store.Policies(); err != nil {
+		p.Add(Trouble, "store", "%v", err)
+	} else {
+		p.judgePolicies(policies)
+	}
 	if before == len(p.Findings) {
 		p.Add(Sound, "store", "PostgreSQL %s confirms on a second machine, and has %d records in %d slots of keys", status.Server, status.Records(), status.Keyed())
 	}
@@ -50,6 +56,9 @@ func (p *Patient) judgeStore(status *pgledger.Status, trust bool) {
 		p.Add(Doubt, "store", "%s", status.Unsafe)
 	case status.Unsafe != "":
 		p.Add(Trouble, "store", "%s", status.Unsafe)
+	}
+	if status.Lone != "" && !trust {
+		p.Add(Doubt, "store", "synchronous_standby_names is %q: losing one standby stops every decision until it is back or the setting names another one; with a second standby, ANY 1 (b, c) does without either", status.Lone)
 	}
 	if status.Changes {
 		p.Add(Doubt, "store", "the role of SVC_STORE may change and remove records; let services use one that bailiff store init --role has prepared")
@@ -65,5 +74,17 @@ func (p *Patient) judgeStore(status *pgledger.Status, trust bool) {
 	}
 	if at := slices.IndexFunc(status.Slots, func(s pgledger.SlotStatus) bool { return s.Owner == "" }); p.running && at >= 0 {
 		p.Add(Trouble, "store", "a service runs here, and no instance owns slot %d of the record; its log says why", at)
+	}
+}
+
+// judgePolicies finds instances with different default policies.
+func (p *Patient) judgePolicies(policies []pgledger.InstancePolicy) {
+	same, said := true, []string(nil)
+	for _, one := range policies {
+		same = same && one.Policy == policies[0].Policy
+		said = append(said, one.Instance+" has "+one.Policy)
+	}
+	if !same {
+		p.Add(Doubt, "store", "the default policies of the instances differ: %s; a key is judged by that of the instance that decides for it: give all of them the same file, reload those that decide, and restart those that wait", strings.Join(said, ", "))
 	}
 }

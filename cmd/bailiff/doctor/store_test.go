@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,8 @@ func TestJudgeStore(t *testing.T) {
 		{pgledger.Status{Slots: []pgledger.SlotStatus{{Owner: "a"}}}, false, true, ""},
 		{pgledger.Status{Unsafe: "one machine"}, false, false, Trouble},
 		{pgledger.Status{Unsafe: "one machine"}, true, false, Doubt},
+		{pgledger.Status{Lone: "b"}, false, false, Doubt},
+		{pgledger.Status{Lone: "b"}, true, false, ""},
 		{pgledger.Status{Changes: true}, false, false, Doubt},
 		{pgledger.Status{Offset: -2 * time.Second}, false, false, Trouble},
 		{pgledger.Status{Offset: 700 * time.Millisecond}, false, false, Doubt},
@@ -36,6 +39,19 @@ func TestJudgeStore(t *testing.T) {
 		}
 		if got != row.want || len(p.Findings) > 1 {
 			t.Errorf("%+v (trust: %v): %+v, want %q", row.status, row.trust, p.Findings, row.want)
+		}
+	}
+}
+
+func TestJudgePolicies(t *testing.T) {
+	same := []pgledger.InstancePolicy{{Instance: "a", Policy: "1"}, {Instance: "b", Policy: "1"}}
+	for _, row := range []struct {
+		policies []pgledger.InstancePolicy
+		findings int
+	}{{nil, 0}, {same, 0}, {append(same, pgledger.InstancePolicy{Instance: "c", Policy: "2"}), 1}} {
+		p := &Patient{}
+		if p.judgePolicies(row.policies); len(p.Findings) != row.findings || row.findings > 0 && !strings.Contains(p.Findings[0].Message, "c has 2") {
+			t.Errorf("%v: %+v", row.policies, p.Findings)
 		}
 	}
 }

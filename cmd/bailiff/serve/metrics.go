@@ -47,6 +47,9 @@ func (r *service) addGauges() error {
 			return number, r.clock().Sub(time.Unix(0, at))
 		}),
 	}
+	if r.store != nil {
+		faults = append(faults, r.metrics.Policies(r.policies.count))
+	}
 	if r.many != nil {
 		faults = append(faults, r.metrics.Slots(r.store.Owned, func() int { return int(r.lost.Load()) }))
 	}

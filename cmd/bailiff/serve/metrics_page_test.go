@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"bailiff/cmd/bailiff/settings"
 	"bailiff/fuzz/kit/certificate"
 	"bailiff/fuzz/kit/page"
+	"bailiff/runtime/metrics"
 )
 
 // metricsPage is the reference of the metrics of a service, as docs/metrics.md has it.
@@ -52,8 +52,10 @@ func TestMetricsPage(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	none := func() (takeovers, unanswered uint64, offset time.Duration) { return 0, 0, 0 }
-	if err := r.metrics.Store(func() bool { return true }, none); err != nil {
+	if err := r.metrics.Store(func() bool { return true }, func() metrics.StoreCounts { return metrics.StoreCounts{} }); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.metrics.Policies(func() int { return 0 }); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.metrics.Slots(func() int { return 0 }, func() int { return 0 }); err != nil {

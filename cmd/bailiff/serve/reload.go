@@ -153,6 +153,9 @@ func (r *service) reloadPolicy(ctx context.Context, path string) bool {
 		r.metrics.Reload(metrics.ReloadReplaced)
 		r.log.Info("SIGHUP: the default policy was replaced", "policyHash", loaded.Policy.Hash, "before", before)
 		r.announceWarnings(loaded.Policy)
+		if r.store != nil {
+			_ = r.comparePolicies(ctx) // it says in the log what it finds
+		}
 	}
 	return true
 }

@@ -3,6 +3,7 @@ package serve
 import (
 	"log/slog"
 	"net"
+	"sync"
 	"sync/atomic"
 
 	cmdsettings "bailiff/cmd/bailiff/settings"
@@ -57,11 +58,12 @@ type service struct {
 	confirm      commit.Confirmer // nil: no other instance can have the record
 	many         *slots.Ledger    // ledger, where the store has several slots
 	proof        proof
-	endStore     func()       // ends waiting for the store, and has slots handed over
-	sharing      atomic.Bool  // many is there
-	passing      []server     // with many, where other instances ask this one: until the slots are handed over
-	found        bool         // all slots were found before, or sought for long enough; for the look
-	looked       int          // how often they were sought
+	endStore     func()      // ends waiting for the store, and has slots handed over
+	sharing      atomic.Bool // many is there
+	passing      []server    // with many, where other instances ask this one: until the slots are handed over
+	found        bool        // all slots were found before, or sought for long enough; for the look
+	looked       int         // how often they were sought
+	policies     otherPolicies
 	lost         atomic.Int64 // slots that are nowhere
 	ledger       ledger.Ledger
 	signer       *attest.Signer
@@ -85,4 +87,19 @@ type service struct {
 	work         background
 	failed       chan error // of whatever can't go on
 	address      string     // where the API is
+}
+
+// otherPolicies are the instances of the store that have another default policy than this one.
+type otherPolicies struct {
+	mu     sync.Mutex
+	noted  string // the hash that this instance has noted
+	number int
+	said   string
+}
+
+// count returns how many instances have another default policy.
+func (o *otherPolicies) count() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.number
 }

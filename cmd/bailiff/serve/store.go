@@ -21,6 +21,7 @@ import (
 	pgledger "bailiff/runtime/ledger/postgres"
 	"bailiff/runtime/ledger/reopen"
 	"bailiff/runtime/ledger/slots"
+	"bailiff/runtime/metrics"
 )
 
 // newStore returns the database that keeps the record, nil where the data folder does. asked ends waiting for another instance.
@@ -96,6 +97,9 @@ func (r *service) standBy(hangUps chan os.Signal) error {
 	if err := r.sameSigner(); err != nil {
 		return err
 	}
+	if err := r.notePolicy(r.boot.Policy); err != nil { // nothing else does it yet
+		return err
+	}
 	several, err := r.fitsStore()
 	if err != nil {
 		return err
@@ -107,9 +111,9 @@ func (r *service) standBy(hangUps chan os.Signal) error {
 	if err != nil {
 		return err
 	}
-	if err := r.metrics.Store(r.decides, func() (takeovers, unanswered uint64, offset time.Duration) {
+	if err := r.metrics.Store(r.decides, func() metrics.StoreCounts {
 		counts := r.store.Counts()
-		return counts.Takeovers, counts.Looked, counts.Offset
+		return metrics.StoreCounts{Takeovers: counts.Takeovers, Unanswered: counts.Looked, Fenced: counts.Fenced, Offset: counts.Offset}
 	}); err != nil {
 		return err
 	}

@@ -14,7 +14,10 @@ import (
 	"bailiff/fuzz/kit/pgtest"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/clock"
+	"bailiff/runtime/ledger/commit"
 	pgledger "bailiff/runtime/ledger/postgres"
+	"bailiff/runtime/ledger/reopen"
+	"bailiff/runtime/policies"
 	"bailiff/runtime/system"
 )
 
@@ -96,6 +99,40 @@ func storeService(t *testing.T, server *pgtest.Server) *service {
 	}
 	t.Cleanup(r.store.Close)
 	return r
+}
+
+// TestOtherPolicies: an instance says which others have another default policy, until they have the same.
+func TestOtherPolicies(t *testing.T) {
+	server := pgtest.Start(t)
+	first, second := storeService(t, server), storeService(t, server)
+	var said strings.Builder
+	second.log = slog.New(slog.NewTextHandler(&said, nil))
+	if _, err := first.store.Init(pgledger.Setup{}); err != nil {
+		t.Fatal(err)
+	}
+	one, two := &policies.Policy{Hash: "1111"}, &policies.Policy{Hash: "2222"}
+	if err := first.notePolicy(one); err != nil {
+		t.Fatal(err)
+	}
+	second.comparePolicy(two)
+	if n := second.policies.count(); n != 0 {
+		t.Errorf("%d others are found while none is heard", n)
+	}
+	l, err := first.store.Ledger(commit.Options{Random: first.calls.Random}, reopen.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for range 2 { // it is said once
+		second.comparePolicy(two)
+	}
+	if n, text := second.policies.count(), said.String(); n != 1 || strings.Count(text, "level=WARN") != 1 || !strings.Contains(text, first.store.Name()+" 1111") {
+		t.Errorf("%d others have another default policy, want 1: %s", n, text)
+	}
+	second.comparePolicy(one)
+	if n, text := second.policies.count(), said.String(); n != 0 || !strings.Contains(text, "have the default policy of this one") {
+		t.Errorf("%d others have another default policy, want none: %s", n, text)
+	}
 }
 
 // TestOwnRecord: a data folder that has a record is not used beside a database, nor by commands that know the folder alone.

@@ -59,6 +59,9 @@ func (r *service) startWork(hangUps <-chan os.Signal) error {
 	}), fault)
 	r.work.start(ctx, r.reloadOn(hangUps), fault)
 	r.startWatchdog(ctx, fault)
+	if r.store != nil {
+		r.work.start(ctx, every(comparePoliciesEvery, r.comparePolicies), fault)
+	}
 	if r.many != nil {
 		r.work.start(ctx, every(askPeerEvery, r.watchPeers), fault)
 	}

@@ -25,7 +25,8 @@ type life struct {
 
 	begun  atomic.Uint64 // rounds; see rounds
 	taken  atomic.Uint64 // how often the log was taken
-	looked atomic.Uint64 // how many appends had no answer
+	looked atomic.Uint64 // how many appends had no answer or a refusal
+	fenced atomic.Uint64 // of how many of those another instance had taken the log
 	offset atomic.Int64  // of the database's clock, nanoseconds
 	heard  atomic.Int64  // when it was heard last, Unix nanoseconds
 

@@ -336,6 +336,9 @@ func (l *log) append(g group) error {
 	if err != nil || !kept {
 		l.looked.Add(1)
 		if err := l.resolve(g, err); err != nil {
+			if errors.Is(err, errTaken) {
+				l.fenced.Add(1)
+			}
 			return l.fail(err)
 		}
 	}

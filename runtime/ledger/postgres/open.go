@@ -149,7 +149,8 @@ const (
 // Counts are what metrics tell of a process.
 type Counts struct {
 	Takeovers uint64        // how often it took the log
-	Looked    uint64        // how many appends had no answer, and were looked into
+	Looked    uint64        // how many appends had no answer or a refusal, and were looked into
+	Fenced    uint64        // of how many of those another instance had taken the log
 	Offset    time.Duration // of the database's clock, when it was last heard
 }
 

@@ -54,6 +54,9 @@ func fight(db database, from uint64, takeovers int) error {
 		}
 		taken.Store(true)
 		done.Wait()
+		if b := before; b != nil && errors.Is(b.Health(), errTaken) != (b.fenced.Load() == 1) {
+			return fmt.Errorf("the log ends with %w, and %d appends were counted as fenced", b.Health(), b.fenced.Load())
+		}
 		for range n % 3 {
 			f.append(l, w.rng)
 		}

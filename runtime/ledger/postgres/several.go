@@ -143,6 +143,7 @@ func (s *Store) Counts() (all Counts) {
 		one := slot.Counts()
 		all.Takeovers += one.Takeovers
 		all.Looked += one.Looked
+		all.Fenced += one.Fenced
 		if one.Offset.Abs() > all.Offset.Abs() {
 			all.Offset = one.Offset
 		}

@@ -166,7 +166,7 @@ func (s *Slot) Standing() Standing {
 
 // Counts returns what metrics tell.
 func (s *Slot) Counts() Counts {
-	return Counts{s.life.taken.Load(), s.life.looked.Load(), time.Duration(s.life.offset.Load())}
+	return Counts{s.life.taken.Load(), s.life.looked.Load(), s.life.fenced.Load(), time.Duration(s.life.offset.Load())}
 }
 
 // Owner returns the instance that decides, while this one waits for it; nil where none is known.

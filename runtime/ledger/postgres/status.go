@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -126,6 +130,7 @@ type Status struct {
 
 	Instances []InstanceStatus
 
+	Lone    string        // the setting by which the loss of one standby stops every commit; "" where it does not
 	Unsafe  string        // why what the database confirms may be lost with its machine; "" where it is not
 	Changes bool          // the role may change or remove groups
 	Offset  time.Duration // of the database's clock
@@ -208,7 +213,8 @@ func (s *Store) Status() (status Status, err error) {
 	} else if err != nil {
 		return status, err
 	}
-	return status, nil
+	status.Lone, err = s.db.lone()
+	return status, err
 }
 
 const sqlStatus = `SELECT clock_timestamp(), current_setting('server_version'), st.id, st.level, st.environment,
@@ -259,4 +265,38 @@ func lossy(ctx context.Context, c *pgx.Conn) error {
 		}
 	}
 	return nil
+}
+
+// standbyNames takes synchronous_standby_names apart: FIRST 1 (a, b), ANY 2 (a, b, c), 2 (a, b), or a, b.
+var standbyNames = regexp.MustCompile(`(?is)^\s*(?:(?:FIRST|ANY)?\s*(\d+)\s*\((.*)\)|(.*?))\s*$`)
+
+// lone returns the setting that names the synchronous standbys where a commit waits for all that there are of these, "" where one may be lost.
+func (p *postgres) lone() (setting string, err error) {
+	var connected int
+	err = p.asking.do(func(ctx context.Context, c *pgx.Conn) error {
+		return c.QueryRow(ctx, `SELECT current_setting('synchronous_standby_names'), (SELECT count(*) FROM pg_stat_replication)`).Scan(&setting, &connected)
+	})
+	if err != nil {
+		return "", fmt.Errorf("ledger: asking the database for its standbys: %w", err)
+	}
+	if setting == "" || spares(setting, connected) > 0 {
+		return "", nil
+	}
+	return setting, nil
+}
+
+// spares returns how many of the standbys that a setting names may be lost until commits wait. * is for all that are connected.
+func spares(setting string, connected int) int {
+	parts := standbyNames.FindStringSubmatch(setting)
+	wanted, names := 1, parts[3]
+	if parts[1] != "" {
+		wanted, _ = strconv.Atoi(parts[1])
+		names = parts[2]
+	}
+	all := strings.Split(names, ",")
+	named := len(all)
+	if slices.ContainsFunc(all, func(name string) bool { return slices.Contains([]string{"*", `"*"`}, strings.TrimSpace(name)) }) {
+		named = connected
+	}
+	return named - wanted
 }

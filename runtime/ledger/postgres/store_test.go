@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -318,6 +319,18 @@ func TestWentBackMeanwhile(t *testing.T) {
 	})
 }
 
+// TestSpares counts the standbys that may be lost.
+func TestSpares(t *testing.T) {
+	for setting, want := range map[string]int{
+		"b": 0, "b, c": 1, "*": 4, `"*"`: 4, "FIRST 1 (b, c)": 1, "ANY 1 (b)": 0, "any 2(b, c)": 0, "2 (b, c, d)": 1, "ANY 1 (*)": 4, `ANY 1 ("b-1","b-2")`: 1,
+		" First 2 ( b , c ) ": 0, "ANY 5 (*)": 0, "ANY 6 (*)": -1,
+	} {
+		if got := spares(setting, 5); got != want {
+			t.Errorf("%s: %d, want %d", setting, got, want)
+		}
+	}
+}
+
 // TestStatus tells who decides, and who waits.
 func TestStatus(t *testing.T) {
 	primary, _ := pgtest.StartPair(t)
@@ -338,8 +351,18 @@ func TestStatus(t *testing.T) {
 	if owner := <-waits; owner != "a" || store.Standing() != Deciding || other.Standing() != Waiting {
 		t.Errorf("%q decides; a is %d, and b %d", owner, store.Standing(), other.Standing())
 	}
+	must(t, store.NotePolicy("1"))
+	must(t, other.NotePolicy("2"))
+	must(t, newStore(t, primary.URL(), "c", false).NotePolicy("3")) // which is not heard
 	status, err := store.Status()
 	must(t, err)
+	policies, err := store.Policies()
+	if want := []InstancePolicy{{"a", "1"}, {"b", "2"}}; err != nil || !slices.Equal(policies, want) {
+		t.Errorf("default policies %v, want %v: %v", policies, want, err)
+	}
+	if status.Lone == "" {
+		t.Error("it is not said that there is one standby")
+	}
 	if status.Owner != "a" || len(status.Instances) != 2 || status.Instances[1].Name != "b" || status.Unsafe != "" || status.Term != 1 || status.Offset.Abs() > MaxClockOffset {
 		t.Errorf("%+v", status)
 	}
