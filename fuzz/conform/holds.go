@@ -15,6 +15,7 @@ import (
 // decideHold resolves a hold that was opened as the operator does. With a probe it is read first, and resolved in ways that
 // have to be refused.
 func (s *session) decideHold(ctx context.Context, p *play, a *asked) (*finding, error) {
+	s.leaveOut(Holds, afterHold, a.body, a.shim, a.at, a.want.Hold.Expires)
 	if p.probe {
 		if found, err := s.probeHold(ctx, a, oracle.Pending); found != nil || err != nil {
 			return found, err
@@ -104,7 +105,7 @@ func (s *session) badResolutions(ctx context.Context, a *asked) (*finding, error
 
 // resolve sends a resolution that is signed with a key, at a time shifted from now.
 func (s *session) resolve(ctx context.Context, a *asked, state string, key ed25519.PrivateKey, shift time.Duration, status int, code string) (*finding, error) {
-	now, err := s.kit.wire.now()
+	now, err := s.kit.wire.clear(ctx)
 	if err != nil {
 		return nil, err
 	}

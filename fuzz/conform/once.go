@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -19,9 +20,6 @@ func (k *Kit) once(ctx context.Context) error {
 		return errors.New("there is no API key to ask with: give --admin, or --key-file with a fresh key, or test a hosted service, which registers keys")
 	}
 	if err != nil {
-		return err
-	}
-	if err := k.unused(ctx, s); err != nil {
 		return err
 	}
 	for _, part := range []func(context.Context) (int, *finding, error){s.faults, s.deployments} {
@@ -42,22 +40,24 @@ func (k *Kit) once(ctx context.Context) error {
 }
 
 // unused refuses a key that was asked before: what the service remembers of it is not known.
-func (k *Kit) unused(ctx context.Context, s *session) error {
-	for _, who := range []string{agent, shim} {
-		if s.keys[who] == "" {
-			continue
-		}
-		answer, err := k.wire.send(ctx, get("/v1/events", who, s.keys[who]))
+func (k *Kit) unused(ctx context.Context, who, secret string) error {
+	named := fmt.Sprintf("the %s's API key %.12s…", who, secret)
+	for path := "/v1/events"; path != ""; {
+		answer, err := k.wire.send(ctx, get(path, who, secret))
 		if err != nil {
 			return err
 		}
 		m := parse(answer.body)
 		if answer.status != http.StatusOK {
-			return fmt.Errorf("the %s's API key can't be used (%d %s): %s", who, answer.status, m.text("error_code"), m.text("message"))
+			return fmt.Errorf("%s can't be used (%d %s): %s", named, answer.status, m.text("error_code"), m.text("message"))
 		}
 		events, _ := m["events"].([]any)
 		if slices.ContainsFunc(events, func(e any) bool { return members(asObject(e)).text("event") == "decision" }) {
-			return fmt.Errorf("the %s's API key was used before, so that its counters are not known; give a fresh one", who)
+			return fmt.Errorf("%s was used before, so that its counters are not known; give a fresh one", named)
+		}
+		path = ""
+		if next := fmt.Sprint(m["next"]); m["more"] == true {
+			path = "/v1/events?after=" + url.QueryEscape(next)
 		}
 	}
 	return nil

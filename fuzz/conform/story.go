@@ -186,25 +186,13 @@ const (
 
 // ask sends one request, and holds the answer to the oracle.
 func (s *session) ask(ctx context.Context, body []byte, fromShim, testRun bool, seen map[string]int) (*asked, *finding, error) {
-	now, err := s.kit.wire.clear(ctx)
+	who := whose(fromShim)
+	answer, err := s.decision(ctx, body, fromShim, testRun)
 	if err != nil {
 		return nil, nil, err
 	}
-	who, path := whose(fromShim), "/v1/authorize"
-	if testRun {
-		path += "/test-run"
-	}
+	now := answer.sent
 	want, known := s.expect(body, fromShim, testRun, now)
-	step := post(path, who, s.keys[who], body)
-	s.story = append(s.story, step)
-	answer, err := s.kit.wire.send(ctx, step)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !answer.at.IsZero() && answer.at.Truncate(time.Hour) != now.Truncate(time.Hour) {
-		return nil, nil, notRun(hourBorder)
-	}
-	s.heard(who+" "+path, body, answer)
 	seen[strings.TrimSpace(want.Status+" "+want.Code)]++
 	if wrong := want.check(answer); wrong.any() {
 		wrong.want += " (" + want.String() + ")"
@@ -230,6 +218,27 @@ func (s *session) ask(ctx context.Context, body []byte, fromShim, testRun bool, 
 		s.allowed[allowanceKey(who, body)] = allowance{want, claims, now.Add(lifetimeLeast)}
 	}
 	return a, nil, nil
+}
+
+// decision sends one request for a decision.
+func (s *session) decision(ctx context.Context, body []byte, fromShim, testRun bool) (*reply, error) {
+	who, path := whose(fromShim), "/v1/authorize"
+	if testRun {
+		path += "/test-run"
+	}
+	step := post(path, who, s.keys[who], body)
+	s.story = append(s.story, step)
+	answer, err := s.kit.wire.send(ctx, step)
+	switch {
+	case err != nil:
+		return nil, err
+	case answer.sent.IsZero():
+		return nil, errUndated
+	case answer.crossed(answer.sent):
+		return nil, notRun(hourBorder)
+	}
+	s.heard(who+" "+path, body, answer)
+	return answer, nil
 }
 
 func allowanceKey(who string, body []byte) string { return who + "\x00" + string(body) }
