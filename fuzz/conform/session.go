@@ -29,6 +29,8 @@ type session struct {
 	// Of the policy in force:
 	subject *differential.Subject
 	hash    string
+	speller *gen.Speller
+	text    string               // as it was generated
 	allowed map[string]allowance // that can be asked for again, by key, nonce and body
 	story   []step               // since the deployment
 }

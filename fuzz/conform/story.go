@@ -21,6 +21,7 @@ type story struct {
 	seed   int64
 	policy *gen.Policy
 	plays  []play
+	denies bool // the last requests are asked again under a policy with one more denial
 }
 
 // A play is one generated request, and how it is sent.
@@ -32,6 +33,8 @@ type play struct {
 	resolve   resolution
 	probe     bool // a hold that is opened is read, and resolved in ways that have to be refused
 	verify    bool // both signatures of an attestation
+	law       *law // that a pair of requests is held to before; nil: none
+	seed      int64
 }
 
 type resolution uint8
@@ -49,10 +52,11 @@ func newStory(level Level, seed int64) *story {
 	if level == Holds {
 		return holdsStory(seed, r)
 	}
-	s := &story{level: level, seed: seed, policy: b.Policy}
+	s := &story{level: level, seed: seed, policy: b.Policy, denies: level == Core && r.Chance(10)}
 	for _, c := range b.Cases {
 		p := play{c: c, testRun: r.Chance(40), authorize: r.Chance(80), again: r.Chance(30)}
 		p.authorize = p.authorize || !p.testRun
+		p.law, p.seed = drawLaw(r), r.Int63()
 		if level == Attestation {
 			p.authorize, p.testRun, p.verify = true, false, true
 		}
@@ -104,6 +108,7 @@ func (s *session) play(ctx context.Context, st *story) (cases int, found *findin
 	case found != nil || err != nil:
 		return 0, found, err
 	}
+	s.speller, s.text = gen.NewSpeller(st.policy), st.policy.Text()
 	seen := map[string]int{}
 	defer s.saw(seen)
 	skipped := 0
@@ -122,14 +127,25 @@ func (s *session) play(ctx context.Context, st *story) (cases int, found *findin
 	if skipped > 0 {
 		s.skip(st.level, noShimKey, skipped)
 	}
-	return cases, nil, nil
+	if st.denies {
+		found, err = s.deniesMore(ctx, st, seen)
+	}
+	return cases, found, err
 }
 
 // act does what a play says.
 func (s *session) act(ctx context.Context, p *play, seen map[string]int) (*finding, error) {
 	body := p.c.Bytes()
+	if p.law != nil {
+		if found, err := s.tryLaw(ctx, p, seen); found != nil || err != nil {
+			return found, err
+		}
+	}
+	var simulated *asked
+	var found *finding
+	var err error
 	if p.testRun {
-		if _, found, err := s.ask(ctx, body, p.c.Shim, true, seen); found != nil || err != nil {
+		if simulated, found, err = s.ask(ctx, body, p.c.Shim, true, seen); found != nil || err != nil {
 			return found, err
 		}
 	}
@@ -139,6 +155,11 @@ func (s *session) act(ctx context.Context, p *play, seen map[string]int) (*findi
 	a, found, err := s.ask(ctx, body, p.c.Shim, false, seen)
 	if found != nil || err != nil {
 		return found, err
+	}
+	if simulated != nil {
+		if found := s.simulates(simulated, a); found != nil {
+			return found, nil
+		}
 	}
 	if p.verify && a.token != "" {
 		wrong, err := s.kit.verifyToken(ctx, a)
@@ -164,7 +185,8 @@ func (s *session) act(ctx context.Context, p *play, seen map[string]int) (*findi
 type asked struct {
 	want   decided
 	answer members
-	token  string // of an ALLOWED of authorize
+	token  string  // of an ALLOWED of authorize
+	claims members // of the token; nil without one
 	at     time.Time
 	body   []byte
 	shim   bool
@@ -214,6 +236,7 @@ func (s *session) ask(ctx context.Context, body []byte, fromShim, testRun bool, 
 	if wrong.any() {
 		return nil, s.found(wrong), nil
 	}
+	a.claims = claims
 	if want.nonce != "" && !want.repeats {
 		s.allowed[allowanceKey(who, body)] = allowance{want, claims, now.Add(lifetimeLeast)}
 	}
@@ -274,7 +297,7 @@ func (a *allowance) repeated(claims members) difference {
 // smaller returns the stories that are one step smaller: fewer requests, less of the policy, less of a request.
 func (st *story) smaller() (all []*story) {
 	with := func(policy *gen.Policy, plays []play) {
-		all = append(all, &story{st.level, st.seed, policy, plays})
+		all = append(all, &story{st.level, st.seed, policy, plays, st.denies})
 	}
 	if n := len(st.plays); n > 2 { // the last one differs
 		with(st.policy, st.plays[n-1:])
@@ -291,6 +314,10 @@ func (st *story) smaller() (all []*story) {
 			plays := slices.Clone(st.plays)
 			change(&plays[i])
 			with(st.policy, plays)
+		}
+		if p.law != nil {
+			plainer(func(p *play) { p.law = nil })
+			plainer(func(p *play) { p.testRun, p.authorize = false, false })
 		}
 		if p.testRun && p.authorize {
 			plainer(func(p *play) { p.testRun = false })
