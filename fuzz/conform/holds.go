@@ -62,9 +62,6 @@ func (s *session) probeHold(ctx context.Context, a *asked, state string) (*findi
 	return nil, nil
 }
 
-// missingHold is the id of no hold.
-const missingHold = "00000000-0000-4000-8000-000000000000"
-
 // badResolutions sends resolutions that have to be refused, and asks for the hold with a key that it does not belong to.
 func (s *session) badResolutions(ctx context.Context, a *asked) (*finding, error) {
 	_, other, err := ed25519.GenerateKey(nil)
@@ -139,14 +136,4 @@ func (s *session) request(ctx context.Context, step step, status int, code strin
 		return nil, s.found(wrong), nil
 	}
 	return answer, nil, nil
-}
-
-// pathID is the part of a path that is an id, or a text that no path has.
-func pathID(path string) string {
-	for _, part := range strings.Split(path, "/") {
-		if uuid.MatchString(part) {
-			return part
-		}
-	}
-	return "\x00"
 }

@@ -16,7 +16,7 @@ import (
 // be seen from outside.
 type law struct {
 	name  string
-	holds string // what is expected
+	holds string // the expectation
 	// pair makes the requests of a generated one: in the second, another spelling. Nil is none.
 	pair func(r *gen.Rand, speller *gen.Speller, body *gen.Node) (first, second *gen.Node)
 	// noisy writes the second one with white space, escapes, and members in another order.
@@ -109,42 +109,42 @@ func drawLaw(r *gen.Rand) *law {
 	return nil
 }
 
-// tryLaw sends the pair of requests of a play's law. The first is held to the oracle, and so is the second where it counts.
-func (s *session) tryLaw(ctx context.Context, p *play, seen map[string]int) (*finding, error) {
-	r := gen.NewRand(p.seed)
-	first, second := p.law.pair(r, s.speller, p.c.Body)
+// tryLaw sends the pair of requests that a law makes of a generated one. The first is held to the oracle, and so is the second where it counts.
+func (s *session) tryLaw(ctx context.Context, l *law, c *gen.Case, seed int64, seen map[string]int) (*finding, error) {
+	r := gen.NewRand(seed)
+	first, second := l.pair(r, s.speller, c.Body)
 	if first == nil {
 		return nil, nil
 	}
 	var noise *gen.Rand
-	if p.law.noisy {
+	if l.noisy {
 		noise = r
 	}
-	a, found, err := s.ask(ctx, first.Append(nil), p.c.Shim, !p.law.lasting, seen)
+	a, found, err := s.ask(ctx, first.Append(nil), c.Shim, !l.lasting, seen)
 	if found != nil || err != nil {
 		return found, err
 	}
 	was := a.said()
-	if p.law.binds != nil && !p.law.binds(s, was) {
+	if l.binds != nil && !l.binds(s, was) {
 		return nil, nil
 	}
-	is, found, err := s.second(ctx, p, second.NoisyAppend(nil, noise), seen)
+	is, found, err := s.second(ctx, l, second.NoisyAppend(nil, noise), c.Shim, seen)
 	if found != nil || err != nil {
 		return found, err
 	}
-	return s.obeys(p.law.name, p.law.holds, p.law.keeps, was, is), nil
+	return s.obeys(l.name, l.holds, l.keeps, was, is), nil
 }
 
 // second asks for the second of a pair. What does not count is not held to the oracle, whose opinion is not asked for.
-func (s *session) second(ctx context.Context, p *play, body []byte, seen map[string]int) (said, *finding, error) {
-	if !p.law.lasting {
-		answer, err := s.decision(ctx, body, p.c.Shim, true)
+func (s *session) second(ctx context.Context, l *law, body []byte, fromShim bool, seen map[string]int) (said, *finding, error) {
+	if !l.lasting {
+		answer, err := s.decision(ctx, body, fromShim, true)
 		if err != nil {
 			return said{}, nil, err
 		}
 		return saidBy(answer.status, parse(answer.body)), nil, nil
 	}
-	a, found, err := s.ask(ctx, body, p.c.Shim, false, seen)
+	a, found, err := s.ask(ctx, body, fromShim, false, seen)
 	if found != nil || err != nil {
 		return said{}, found, err
 	}
@@ -196,23 +196,22 @@ func (s *session) simulates(simulated, a *asked) *finding {
 	}, was, is)
 }
 
-// lastPlays is how many requests are asked again under a policy with one more denial.
-const lastPlays = 8
+// lastAsked is how many requests are asked again under a policy with one more denial.
+const lastAsked = 8
 
 // deniesMore holds that a policy with one more denial lets nothing pass that was denied, and changes no answer but to a denial.
-func (s *session) deniesMore(ctx context.Context, st *story, seen map[string]int) (*finding, error) {
+func (s *session) deniesMore(ctx context.Context, policy *gen.Policy, seed int64, asked []*gen.Case, seen map[string]int) (*finding, error) {
 	var was []said
-	plays := slices.DeleteFunc(slices.Clone(st.plays), func(p play) bool { return !s.has(p.c) })
-	plays = plays[max(0, len(plays)-lastPlays):]
-	for i := range plays {
-		a, found, err := s.ask(ctx, plays[i].c.Bytes(), plays[i].c.Shim, true, seen)
+	asked = asked[max(0, len(asked)-lastAsked):]
+	for _, c := range asked {
+		a, found, err := s.ask(ctx, c.Bytes(), c.Shim, true, seen)
 		if found != nil || err != nil {
 			return found, err
 		}
 		was = append(was, a.said())
 	}
 	before := s.story
-	found, err := s.deploy(ctx, st.seed, stricter(st.policy, st.seed))
+	found, err := s.deploy(ctx, seed, stricter(policy, seed))
 	s.story = slices.Concat(before, s.story)
 	if reason := notRun(""); errors.As(err, &reason) && reason == notAPolicy { // its version may have no such rule
 		return nil, nil
@@ -220,8 +219,8 @@ func (s *session) deniesMore(ctx context.Context, st *story, seen map[string]int
 	if found != nil || err != nil {
 		return found, err
 	}
-	for i := range plays {
-		answer, err := s.decision(ctx, plays[i].c.Bytes(), plays[i].c.Shim, true)
+	for i, c := range asked {
+		answer, err := s.decision(ctx, c.Bytes(), c.Shim, true)
 		if err != nil {
 			return nil, err
 		}

@@ -31,7 +31,7 @@ type way uint8
 const (
 	adds   way = iota // each with its amount
 	counts            // each is one
-	tops              // the highest report of a task counts, whatever its decision was: what is reported once is used
+	tops              // the highest report of a task counts, whatever its decision was: tokens that were reported once are used
 )
 
 const (
@@ -344,9 +344,4 @@ func (s *session) usedUp(ctx context.Context, v *volley, plan *oracle.Reservatio
 		return nil, nil
 	}
 	return s.found(difference{"GET /v1/limits", "the limit " + v.rule, shorten(string(answer.body))}), nil
-}
-
-func asObject(value any) map[string]any {
-	object, _ := value.(map[string]any)
-	return object
 }

@@ -4,10 +4,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
-	"fmt"
-	"net/http"
-	"net/url"
-	"slices"
 	"strings"
 
 	"bailiff/grammar"
@@ -36,30 +32,6 @@ func (k *Kit) once(ctx context.Context) error {
 		}
 	}
 	k.keep(s)
-	return nil
-}
-
-// unused refuses a key that was asked before: what the service remembers of it is not known.
-func (k *Kit) unused(ctx context.Context, who, secret string) error {
-	named := fmt.Sprintf("the %s's API key %.12s…", who, secret)
-	for path := "/v1/events"; path != ""; {
-		answer, err := k.wire.send(ctx, get(path, who, secret))
-		if err != nil {
-			return err
-		}
-		m := parse(answer.body)
-		if answer.status != http.StatusOK {
-			return fmt.Errorf("%s can't be used (%d %s): %s", named, answer.status, m.text("error_code"), m.text("message"))
-		}
-		events, _ := m["events"].([]any)
-		if slices.ContainsFunc(events, func(e any) bool { return members(asObject(e)).text("event") == "decision" }) {
-			return fmt.Errorf("%s was used before, so that its counters are not known; give a fresh one", named)
-		}
-		path = ""
-		if next := fmt.Sprint(m["next"]); m["more"] == true {
-			path = "/v1/events?after=" + url.QueryEscape(next)
-		}
-	}
 	return nil
 }
 

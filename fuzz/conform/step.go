@@ -63,7 +63,7 @@ var ofThisRun = []struct {
 	{"A hold's id in a path is of the run that found this, and other requests get another; an operator signs a resolution for one id and time", func(s step) bool {
 		return strings.HasPrefix(s.path, "/v1/holds/") && pathID(s.path) != missingHold
 	}},
-	{fmt.Sprintf("A trusted shim's consent to a deployment is good for %d seconds", activationLifetime), func(s step) bool {
+	{"A trusted shim's consent to a deployment is good for four minutes", func(s step) bool {
 		return strings.Contains(string(s.body), `"trusted_shim_attestation":`)
 	}},
 	{"An attestation (Svc-Receipt) is good for 60 seconds, for the key and the policy that it was made with", func(s step) bool { return s.header["Svc-Receipt"] != "" }},
@@ -88,4 +88,17 @@ func post(path, who, key string, value any) step {
 
 func get(path, who, key string) step {
 	return step{method: http.MethodGet, path: path, who: who, key: key}
+}
+
+// missingHold is the id of no hold.
+const missingHold = "00000000-0000-4000-8000-000000000000"
+
+// pathID is the part of a path that is an id, or a text that no path has.
+func pathID(path string) string {
+	for _, part := range strings.Split(path, "/") {
+		if uuid.MatchString(part) {
+			return part
+		}
+	}
+	return "\x00"
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"bailiff/fuzz/conform"
 	"bailiff/fuzz/kit/reports"
 )
 
@@ -44,9 +45,18 @@ var kinds = map[string]kind{
 		"worlds of several slots": regexp.MustCompile(`(\d+) worlds of \d+ slots`),
 	}},
 	"crash":   {counts: map[string]*regexp.Regexp{"kills": regexp.MustCompile(`: (\d+) kills`)}},
-	"conform": {counts: map[string]*regexp.Regexp{"cases": regexp.MustCompile(`(\d+) cases in `)}},
+	"conform": {counts: conformCounts()},
 	"fuzz":    {counts: map[string]*regexp.Regexp{"targets": regexp.MustCompile(`(?m)^fuzz: (\d+) targets$`)}},
 	"mutants": {flags: "-v", each: map[string]*regexp.Regexp{"faults found": regexp.MustCompile(`(?m)^\s*--- PASS: Test\w+/`)}},
+}
+
+// conformCounts are the cases of a run of the conformance kit, together and at each of its levels, and the mutants that it found.
+func conformCounts() map[string]*regexp.Regexp {
+	counts := map[string]*regexp.Regexp{"cases": regexp.MustCompile(`(\d+) cases in `), "mutants": regexp.MustCompile(`(\d+) of \d+ mutants found`)}
+	for _, level := range conform.Levels {
+		counts["at "+string(level)] = regexp.MustCompile(`(?m)^\s*` + string(level) + ` +(\d+) cases`)
+	}
+	return counts
 }
 
 func kindNames() []string { return slices.Sorted(maps.Keys(kinds)) }
