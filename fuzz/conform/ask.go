@@ -88,6 +88,7 @@ func (s *session) decision(ctx context.Context, body []byte, fromShim, testRun b
 	case answer.crossed(answer.sent):
 		return nil, notRun(hourBorder)
 	}
+	s.last = answer.sent
 	s.heard(who+" "+path, body, answer)
 	return answer, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"bailiff/fuzz/gen"
 	"bailiff/fuzz/oracle"
@@ -124,11 +125,14 @@ func (s *session) tryLaw(ctx context.Context, l *law, c *gen.Case, seed int64, s
 	if found != nil || err != nil {
 		return found, err
 	}
-	was := a.said()
+	was, at := a.said(), a.at
 	if l.binds != nil && !l.binds(s, was) {
 		return nil, nil
 	}
 	is, found, err := s.second(ctx, l, second.NoisyAppend(nil, noise), c.Shim, seen)
+	if err == nil {
+		err = s.since(at)
+	}
 	if found != nil || err != nil {
 		return found, err
 	}
@@ -149,6 +153,14 @@ func (s *session) second(ctx context.Context, l *law, body []byte, fromShim bool
 		return said{}, found, err
 	}
 	return a.said(), nil, nil
+}
+
+// since is an error where the last request came after the border of an hour, at which limits begin again: no law relates it to those before.
+func (s *session) since(at time.Time) error {
+	if s.last.Truncate(time.Hour) != at.Truncate(time.Hour) {
+		return notRun(hourBorder)
+	}
+	return nil
 }
 
 // said is what an answer says that was as the oracle expected it.
@@ -187,7 +199,7 @@ func (s *session) obeys(name, holds string, keeps func(was, is said) bool, was, 
 
 // simulates holds that a test-run has said what authorize says.
 func (s *session) simulates(simulated, a *asked) *finding {
-	if a.answer["replayed"] == true { // the answer of an earlier request
+	if a.answer["replayed"] == true || s.since(simulated.at) != nil { // the answer of an earlier request, or of another hour
 		return nil
 	}
 	was, is := simulated.said(), a.said()
@@ -202,6 +214,7 @@ const lastAsked = 8
 // deniesMore holds that a policy with one more denial lets nothing pass that was denied, and changes no answer but to a denial.
 func (s *session) deniesMore(ctx context.Context, policy *gen.Policy, seed int64, asked []*gen.Case, seen map[string]int) (*finding, error) {
 	var was []said
+	var at time.Time
 	asked = asked[max(0, len(asked)-lastAsked):]
 	for _, c := range asked {
 		a, found, err := s.ask(ctx, c.Bytes(), c.Shim, true, seen)
@@ -209,6 +222,9 @@ func (s *session) deniesMore(ctx context.Context, policy *gen.Policy, seed int64
 			return found, err
 		}
 		was = append(was, a.said())
+		if at.IsZero() {
+			at = a.at
+		}
 	}
 	before := s.story
 	found, err := s.deploy(ctx, seed, stricter(policy, seed))
@@ -221,6 +237,9 @@ func (s *session) deniesMore(ctx context.Context, policy *gen.Policy, seed int64
 	}
 	for i, c := range asked {
 		answer, err := s.decision(ctx, c.Bytes(), c.Shim, true)
+		if err == nil {
+			err = s.since(at)
+		}
 		if err != nil {
 			return nil, err
 		}

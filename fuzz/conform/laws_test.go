@@ -3,6 +3,7 @@ package conform
 import (
 	"slices"
 	"testing"
+	"time"
 )
 
 // TestLawsCatch plants answers that break each law, and answers that do not.
@@ -52,5 +53,17 @@ func TestLasting(t *testing.T) {
 	one := lasting(members{"jti": "1", "iat": 1, "exp": 2, "pqc": "x", "sub": "a", "intentHash": "0"})
 	if one != lasting(members{"jti": "2", "iat": 3, "exp": 4, "pqc": "y", "intentHash": "0", "sub": "a"}) || one == lasting(members{"sub": "a", "intentHash": "1"}) {
 		t.Errorf("lasting claims: %s", one)
+	}
+}
+
+// TestSince: no law relates requests of two hours.
+func TestSince(t *testing.T) {
+	at := time.Date(2030, 1, 1, 12, 59, 57, 0, time.UTC)
+	for later, related := range map[time.Duration]bool{0: true, time.Second: true, 5 * time.Second: false, 24 * time.Hour: false} {
+		s := &session{kit: &Kit{report: newReport(Config{})}, last: at.Add(later)}
+		denied, allowed := &asked{want: decided{}, answer: members{"status": "DENIED"}, at: at}, &asked{answer: members{"status": "ALLOWED"}, at: s.last}
+		if (s.since(at) == nil) != related || (s.simulates(denied, allowed) != nil) != related {
+			t.Errorf("requests %s apart: since %v, simulates %v", later, s.since(at), s.simulates(denied, allowed))
+		}
 	}
 }

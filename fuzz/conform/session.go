@@ -25,6 +25,7 @@ type session struct {
 	history *differential.History
 	units   int       // that used the keys
 	trial   bool      // of shrinking: it counts for nothing
+	last    time.Time // when a decision was asked for last
 	answers hash.Hash // of a unit of a block; nil: no digest is made
 
 	// Of the policy in force:

@@ -186,6 +186,13 @@ func (st *story) smaller() (all []*story) {
 	with := func(policy *gen.Policy, plays []play) {
 		all = append(all, &story{st.level, st.seed, policy, plays, st.denies})
 	}
+	if st.denies { // what the law found may be found without it
+		simulated := slices.Clone(st.plays)
+		for i := range simulated {
+			simulated[i] = play{c: simulated[i].c, testRun: true}
+		}
+		all = append(all, &story{st.level, st.seed, st.policy, simulated, false}, &story{st.level, st.seed, st.policy, st.plays, false})
+	}
 	if n := len(st.plays); n > 2 { // the last one differs
 		with(st.policy, st.plays[n-1:])
 		with(st.policy, st.plays[n/2:])
