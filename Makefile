@@ -9,7 +9,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 20s
 
 # Tests and linters compile everything once, without the profiles by which builds and benchmarks are optimised.
-test reproducible release-targets race e2e-gateways lint fuzz differential evm mutants mutation bash chart crash failover retention simulate owners borders cost cover mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
+test reproducible release-targets race e2e-gateways lint fuzz differential conform evm mutants mutation bash chart crash failover retention simulate owners borders cost cover mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
 
 .PHONY: help
 help: ## this list
@@ -97,8 +97,8 @@ evm: ## attack the gateways with WRITES generated transactions and operations (1
 CASES ?= 100000
 
 .PHONY: conform
-conform: ## hold the service to the oracle over HTTP, by CASES generated requests (100,000) at all levels
-	$(GO) test ./fuzz/conform -run TestConforms -cases $(CASES) -v -count 1 -timeout 0
+conform: ## hold the built service and hook to the oracle by CASES generated requests (100,000) at all levels, and have the kit find twenty mutants of twenty
+	$(GO) test ./httpd/e2e -run 'TestConforms$$|TestConformMutants$$' -conform $(CASES) -v -count 1 -timeout 0
 
 .PHONY: mutants
 mutants: ## faults planted in compiler, gateways and budgets, each of which the differential run, the attack or a test has to catch

@@ -191,3 +191,8 @@ func shorten(text string) string {
 	}
 	return text
 }
+
+func asObject(value any) map[string]any {
+	object, _ := value.(map[string]any)
+	return object
+}

@@ -67,8 +67,8 @@ func (a *asked) times(claims members) difference {
 	return same("claim exp", issued+int64(lifetime/time.Second), expires)
 }
 
-// verifyToken holds an attestation to what a relying party checks: both signatures, form, times, commitment and policy; and to
-// what it has to refuse. The error is that of a context that has ended.
+// verifyToken holds an attestation to what a relying party checks: both signatures, form, times, commitment and policy. The
+// error is that of a context that has ended.
 func (k *Kit) verifyToken(ctx context.Context, a *asked) (difference, error) {
 	request := parse(a.body)
 	want := verify.Expected{TxCommit: request.text("txCommit"), UserOpHash: strings.ToLower(request.text("userOpHash")), PolicyHash: []string{a.want.policyHash}, RefuseObserve: true}

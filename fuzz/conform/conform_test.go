@@ -3,31 +3,12 @@ package conform_test
 import (
 	"bytes"
 	"context"
-	"flag"
 	"strings"
 	"testing"
 
 	"bailiff/fuzz/conform"
 	"bailiff/fuzz/kit/seed"
 )
-
-var cases = flag.Int("cases", 600, "how many requests TestConforms holds to the oracle")
-
-// TestConforms runs the kit against the service, at the levels that need nothing else.
-func TestConforms(t *testing.T) {
-	w := serveHere(t)
-	report, err := conform.Run(context.Background(), w.config(seed.Value(t), *cases, conform.Core, conform.Limits, conform.Holds, conform.Attestation))
-	must(t, err)
-	t.Log(text(t, report))
-	if !report.Conforms() {
-		t.Error("the service diverges")
-	}
-	for _, level := range report.Levels {
-		if level.Cases == 0 {
-			t.Errorf("no case of %s was run", level.Level)
-		}
-	}
-}
 
 // TestGateway runs the level Gateway, with the kit as the chain's node.
 func TestGateway(t *testing.T) {

@@ -11,7 +11,8 @@
 //   - Everything follows from the seed, except for API keys, ids, times, and a comment that makes the text of each policy
 //     unique, so that rollback protection does not refuse a second run.
 //   - It sets no clock. The service's time is that of its Date headers; within 2 seconds of an hour's border nothing is
-//     sent, and what needs another day is counted as not run.
-//   - A rate limit that it meets is named in the report, and waited for.
+//     sent, and what needs another hour or day is counted as not run.
+//   - A rate limit that it meets is named in the report, and all units wait for it.
+//   - Pairs of requests are held to laws, whatever the oracle thinks of them.
 //   - A [Divergence] is shrunk to a small policy and story, if there are fresh keys for that, and printed as a script of curl.
 package conform

@@ -15,6 +15,7 @@ import (
 // decideHold resolves a hold that was opened as the operator does. With a probe it is read first, and resolved in ways that
 // have to be refused.
 func (s *session) decideHold(ctx context.Context, p *play, a *asked) (*finding, error) {
+	s.leaveOut(Holds, afterHold, a.body, a.shim, a.at, a.want.Hold.Expires)
 	if p.probe {
 		if found, err := s.probeHold(ctx, a, oracle.Pending); found != nil || err != nil {
 			return found, err
@@ -61,9 +62,6 @@ func (s *session) probeHold(ctx context.Context, a *asked, state string) (*findi
 	return nil, nil
 }
 
-// missingHold is the id of no hold.
-const missingHold = "00000000-0000-4000-8000-000000000000"
-
 // badResolutions sends resolutions that have to be refused, and asks for the hold with a key that it does not belong to.
 func (s *session) badResolutions(ctx context.Context, a *asked) (*finding, error) {
 	_, other, err := ed25519.GenerateKey(nil)
@@ -104,7 +102,7 @@ func (s *session) badResolutions(ctx context.Context, a *asked) (*finding, error
 
 // resolve sends a resolution that is signed with a key, at a time shifted from now.
 func (s *session) resolve(ctx context.Context, a *asked, state string, key ed25519.PrivateKey, shift time.Duration, status int, code string) (*finding, error) {
-	now, err := s.kit.wire.now()
+	now, err := s.kit.wire.clear(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -138,14 +136,4 @@ func (s *session) request(ctx context.Context, step step, status int, code strin
 		return nil, s.found(wrong), nil
 	}
 	return answer, nil, nil
-}
-
-// pathID is the part of a path that is an id, or a text that no path has.
-func pathID(path string) string {
-	for _, part := range strings.Split(path, "/") {
-		if uuid.MatchString(part) {
-			return part
-		}
-	}
-	return "\x00"
 }

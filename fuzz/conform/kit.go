@@ -42,6 +42,7 @@ type Config struct {
 	Levels  []Level // none: Core
 	Workers int     // units that run at once; at least one
 	Keys    KeySource
+	Given   bool  // the keys were made by somebody else: one that was asked before is refused
 	Shim    *Shim // nil: policies with resource profiles are not run
 
 	// Operator signs policies and resolutions. A self-hosted service binds every key to its own operator's; nil: one that the kit

@@ -20,10 +20,19 @@ import (
 type border struct {
 	rule     string
 	decimals int    // of the limit and the amounts
-	counts   bool   // each intent is one
+	way      way    // in which intents use the limit up
 	policy   string // with LIMIT
 	intent   string // with AMOUNT, and GROUP where it has groups
 }
+
+// A way is how intents use a limit up.
+type way uint8
+
+const (
+	adds   way = iota // each with its amount
+	counts            // each is one
+	tops              // the highest report of a task counts, whatever its decision was: tokens that were reported once are used
+)
 
 const (
 	oneChain  = "## evm\nallowed_chains: 1\nallowed_actions: wallet.transfer\nmax_transaction_eth: 1000000\n"
@@ -32,21 +41,25 @@ const (
 	transfer  = `"intent":{"action":"wallet.transfer","targetAddress":"0x00000000000000000000000000000000000000aa","amount":"AMOUNT"},"chainId":1`
 	toolCall  = `"intent":{"action":"deploy","task_id":"GROUP"}`
 	spending  = `"intent":{"action":"deploy","task_id":"GROUP","metadata":{"customer":"GROUP","usd":"AMOUNT"}}`
+	tokens    = `"intent":{"action":"deploy","task_id":"GROUP","metadata":{"model_usage":{"total_tokens":AMOUNT}}}`
+	dollars   = `"intent":{"action":"deploy","task_id":"GROUP","metadata":{"model_usage":{"estimated_spend_usd":"AMOUNT"}}}`
 	withToken = `"intent":{"action":"wallet.transfer","token":"USDC","targetAddress":"0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48","amount":"AMOUNT"},"chainId":1`
 	withFee   = `"intent":{"action":"wallet.transfer","targetAddress":"0x00000000000000000000000000000000000000aa","amount":"0","maxFee":"AMOUNT"},"chainId":1`
 )
 
-// borders are all limits that add up, but the impact limits, which need a shim and count as sums do.
+// borders are all limits but the impact limits, which need a shim and count as sums do.
 var borders = []border{
-	{"soft_limits.daily_evm_limit_eth", 18, false, oneChain + "## soft_limits\ndaily_evm_limit_eth: LIMIT\n", transfer},
-	{"soft_limits.daily_fee_eth", 18, false, oneChain + "## soft_limits\ndaily_fee_eth: LIMIT\n", withFee},
-	{"soft_limits.daily_token.USDC", 6, false, oneToken + "## soft_limits\ndaily_token.USDC: LIMIT\n", withToken},
-	{"soft_limits.daily_tool_calls", 0, true, oneTool + "## soft_limits\ndaily_tool_calls: LIMIT\n", toolCall},
-	{"execution_limits.max_tool_calls_per_task", 0, true, oneTool + "## execution_limits\nmax_tool_calls_per_task: LIMIT\n", toolCall},
-	{"execution_limits.max_tool_calls_per_hour", 0, true, oneTool + "## execution_limits\nmax_tool_calls_per_hour: LIMIT\n", toolCall},
-	{"soft_limits.cap.sums.max_sum_usd", 18, false, oneTool + "## soft_limits\ncap.sums.max_sum_usd: LIMIT\ncap.sums.amount_field: metadata.usd\ncap.sums.action: deploy\ncap.sums.window: day\ncap.sums.group_by: metadata.customer\n", spending},
-	{"soft_limits.cap.tasks.max_sum_usd", 18, false, oneTool + "## soft_limits\ncap.tasks.max_sum_usd: LIMIT\ncap.tasks.amount_field: metadata.usd\ncap.tasks.action: \"*\"\ncap.tasks.window: task\n", spending},
-	{"soft_limits.cap.counts.max_count", 0, true, oneTool + "## soft_limits\ncap.counts.max_count: LIMIT\ncap.counts.action: deploy\ncap.counts.window: hour\ncap.counts.group_by: metadata.customer\n", spending},
+	{"soft_limits.daily_evm_limit_eth", 18, adds, oneChain + "## soft_limits\ndaily_evm_limit_eth: LIMIT\n", transfer},
+	{"soft_limits.daily_fee_eth", 18, adds, oneChain + "## soft_limits\ndaily_fee_eth: LIMIT\n", withFee},
+	{"soft_limits.daily_token.USDC", 6, adds, oneToken + "## soft_limits\ndaily_token.USDC: LIMIT\n", withToken},
+	{"soft_limits.daily_tool_calls", 0, counts, oneTool + "## soft_limits\ndaily_tool_calls: LIMIT\n", toolCall},
+	{"execution_limits.max_tool_calls_per_task", 0, counts, oneTool + "## execution_limits\nmax_tool_calls_per_task: LIMIT\n", toolCall},
+	{"execution_limits.max_tool_calls_per_hour", 0, counts, oneTool + "## execution_limits\nmax_tool_calls_per_hour: LIMIT\n", toolCall},
+	{"soft_limits.cap.sums.max_sum_usd", 18, adds, oneTool + "## soft_limits\ncap.sums.max_sum_usd: LIMIT\ncap.sums.amount_field: metadata.usd\ncap.sums.action: deploy\ncap.sums.window: day\ncap.sums.group_by: metadata.customer\n", spending},
+	{"soft_limits.cap.tasks.max_sum_usd", 18, adds, oneTool + "## soft_limits\ncap.tasks.max_sum_usd: LIMIT\ncap.tasks.amount_field: metadata.usd\ncap.tasks.action: \"*\"\ncap.tasks.window: task\n", spending},
+	{"soft_limits.cap.counts.max_count", 0, counts, oneTool + "## soft_limits\ncap.counts.max_count: LIMIT\ncap.counts.action: deploy\ncap.counts.window: hour\ncap.counts.group_by: metadata.customer\n", spending},
+	{"execution_limits.max_model_tokens_per_task", 0, tops, oneTool + "## execution_limits\nmax_model_tokens_per_task: LIMIT\n", tokens},
+	{"execution_limits.max_model_spend_usd_per_task", 6, tops, oneTool + "## execution_limits\nmax_model_spend_usd_per_task: LIMIT\n", dollars},
 }
 
 // body is a request for an amount.
@@ -76,7 +89,8 @@ type volley struct {
 	limit   *big.Int
 }
 
-// newVolley draws amounts whose sum is above a limit, by a unit as often as by much.
+// newVolley draws amounts whose sum is above a limit, by a unit as often as by much; of reports the highest is at the limit, or a unit
+// above it.
 func newVolley(r *gen.Rand, seed int64) *volley {
 	v := &volley{border: &borders[r.N(len(borders))], group: fmt.Sprintf("g%d", uint64(seed))}
 	n := 3 + r.N(14)
@@ -84,7 +98,7 @@ func newVolley(r *gen.Rand, seed int64) *volley {
 	for range n {
 		amount := big.NewInt(1)
 		switch {
-		case v.counts:
+		case v.way == counts:
 		case r.Chance(50): // all alike
 			amount = new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(v.decimals)), nil)
 		default:
@@ -93,14 +107,23 @@ func newVolley(r *gen.Rand, seed int64) *volley {
 		v.amounts = append(v.amounts, amount)
 		sum.Add(sum, amount)
 	}
-	v.limit = new(big.Int).Sub(sum, v.amounts[n-1])
-	if r.Chance(40) {
-		v.limit.Div(v.limit, big.NewInt(2))
+	switch v.limit = new(big.Int); {
+	case v.way == tops:
+		v.limit.Sub(v.highest(), big.NewInt(int64(r.N(2))))
+	case r.Chance(40):
+		v.limit.Sub(sum, v.amounts[n-1]).Div(v.limit, big.NewInt(2))
+	default:
+		v.limit.Sub(sum, v.amounts[n-1])
 	}
 	if v.limit.Sign() <= 0 {
 		v.limit.SetInt64(1)
 	}
 	return v
+}
+
+// highest is the highest of the amounts.
+func (v *volley) highest() *big.Int {
+	return slices.MaxFunc(v.amounts, (*big.Int).Cmp)
 }
 
 // limitsUnit asks for more than a limit lets, all at once, and then for the rest of it, and for one unit more.
@@ -129,13 +152,12 @@ func (k *Kit) limitsUnit(ctx context.Context, s *session, seed int64) (cases int
 	if err != nil {
 		return 0, nil, err
 	}
+	if slices.ContainsFunc(answers, func(one shot) bool { return one.answer.crossed(now) }) {
+		return 0, nil, notRun(hourBorder)
+	}
 	if found := s.judge(v, used, answers, now); found != nil {
 		return len(answers), found, nil
 	}
-	if last := answers[len(answers)-1]; last.answer.at.Truncate(time.Hour) != now.Truncate(time.Hour) {
-		return len(answers), nil, notRun(hourBorder)
-	}
-	s.skip(Limits, anotherDay, 1)
 	if s.answers != nil { // which of them are allowed depends on their order, and with it what comes next
 		fmt.Fprintf(s.answers, "%s %v of %s\n", v.rule, v.amounts, v.limit)
 		known := s.answers
@@ -190,36 +212,72 @@ func (s *session) volley(ctx context.Context, v *volley) ([]shot, error) {
 	return shots, errors.Join(problems...)
 }
 
-// judge holds the answers of a volley to every order in which they may have been decided: the allowed ones together are within
-// the limit, and with a refused one the end would be beyond it. Counters only grow, so it would not have been before.
+// refusals are the codes of limits that are used up.
+var refusals = []string{"SVC_AGGREGATE_LIMIT_EXCEEDED", "SVC_LOOP_LIMIT_EXCEEDED", "SVC_MODEL_TOKEN_LIMIT_EXCEEDED", "SVC_MODEL_SPEND_LIMIT_EXCEEDED"}
+
+// judge holds the answers of a volley to every order in which they may have been decided.
 func (s *session) judge(v *volley, used *big.Int, shots []shot, now time.Time) *finding {
-	total, refused := new(big.Int).Set(used), []shot(nil)
+	var allowed, refused []shot
 	for _, one := range shots {
 		m := parse(one.answer.body)
+		passes := one.answer.status == http.StatusOK && m.text("status") == oracle.Allowed
 		switch {
-		case one.answer.status == http.StatusOK && m.text("status") == oracle.Allowed:
-			total.Add(total, one.amount)
-			s.history.Decide(s.subject, differential.Request{Body: one.step.body, PolicyHash: s.hash, At: now})
-		case one.answer.status == http.StatusForbidden && m.text("matched_rule") == v.rule && slices.Contains([]string{"SVC_AGGREGATE_LIMIT_EXCEEDED", "SVC_LOOP_LIMIT_EXCEEDED"}, m.text("error_code")):
+		case passes:
+			allowed = append(allowed, one)
+		case one.answer.status == http.StatusForbidden && m.text("matched_rule") == v.rule && slices.Contains(refusals, m.text("error_code")):
 			refused = append(refused, one)
 		default:
 			return s.found(difference{"answer at a limit's border", "ALLOWED, or DENIED by " + v.rule, fmt.Sprintf("%d %s", one.answer.status, shorten(string(one.answer.body)))})
 		}
+		if passes || v.way == tops {
+			s.history.Decide(s.subject, differential.Request{Body: one.step.body, PolicyHash: s.hash, At: now})
+		}
+	}
+	wrong := v.added(used, allowed, refused)
+	if v.way == tops {
+		wrong = v.reported(allowed, refused)
+	}
+	if wrong.any() {
+		return s.found(wrong)
+	}
+	return nil
+}
+
+// atOnce is what differs where the answers of a volley together are wrong.
+const atOnce = "limit under requests that are sent at once"
+
+// added: the allowed ones together are within the limit, and with a refused one the end would be beyond it. Counters only grow, so it
+// would not have been before.
+func (v *volley) added(used *big.Int, allowed, refused []shot) difference {
+	total := new(big.Int).Set(used)
+	for _, one := range allowed {
+		total.Add(total, one.amount)
 	}
 	if total.Cmp(v.limit) > 0 {
-		return s.found(difference{
-			"limit under requests that are sent at once", fmt.Sprintf("at most %s by %s, in any order", decimal(v.limit, v.decimals), v.rule),
-			fmt.Sprintf("%s was allowed in %d of %d requests", decimal(total, v.decimals), len(shots)-len(refused), len(shots)),
-		})
+		return difference{
+			atOnce, fmt.Sprintf("at most %s by %s, in any order", decimal(v.limit, v.decimals), v.rule),
+			fmt.Sprintf("%s was allowed in %d of %d requests", decimal(total, v.decimals), len(allowed), len(v.amounts)),
+		}
 	}
 	for _, one := range refused {
 		if after := new(big.Int).Add(total, one.amount); after.Cmp(v.limit) <= 0 {
-			return s.found(difference{
-				"limit under requests that are sent at once", fmt.Sprintf("%s allowed, since with it no more than %s of %s is used", decimal(one.amount, v.decimals), decimal(after, v.decimals), decimal(v.limit, v.decimals)), "DENIED",
-			})
+			return difference{atOnce, fmt.Sprintf("%s allowed, since with it no more than %s of %s is used", decimal(one.amount, v.decimals), decimal(after, v.decimals), decimal(v.limit, v.decimals)), "DENIED"}
 		}
 	}
-	return nil
+	return difference{}
+}
+
+// reported: a report above the limit is refused, and others are refused only after one.
+func (v *volley) reported(allowed, refused []shot) difference {
+	for _, one := range allowed {
+		if one.amount.Cmp(v.limit) > 0 {
+			return difference{atOnce, fmt.Sprintf("at most %s by %s, in any order", decimal(v.limit, v.decimals), v.rule), decimal(one.amount, v.decimals) + " was allowed"}
+		}
+	}
+	if len(refused) > 0 && v.highest().Cmp(v.limit) <= 0 {
+		return difference{atOnce, fmt.Sprintf("%s allowed, since no report is above %s", decimal(refused[0].amount, v.decimals), decimal(v.limit, v.decimals)), "DENIED"}
+	}
+	return difference{}
 }
 
 // atBorder asks for the rest, for one unit more, and for the service's own count.
@@ -231,8 +289,11 @@ func (s *session) atBorder(ctx context.Context, v *volley, plan *oracle.Reservat
 	left := new(big.Int).Sub(v.limit, s.history.Of(false).Limit(plan, now))
 	one := big.NewInt(1)
 	amounts := []*big.Int{new(big.Int).Add(left, one), left, one}
-	if v.counts {
+	switch v.way {
+	case counts:
 		amounts = slices.Repeat([]*big.Int{one}, int(left.Int64())+1)
+	case tops:
+		amounts = []*big.Int{left, new(big.Int).Add(left, one), one}
 	}
 	seen := map[string]int{}
 	defer s.saw(seen)
@@ -244,6 +305,10 @@ func (s *session) atBorder(ctx context.Context, v *volley, plan *oracle.Reservat
 			cases++
 		}
 	}
+	s.leaveOut(Limits, nextWindow, v.body(one, v.group, len(v.amounts)+len(amounts)), false, now, now.Add(24*time.Hour))
+	if v.way == tops { // GET /v1/limits is about counters
+		return cases, nil, nil
+	}
 	found, err = s.usedUp(ctx, v, plan)
 	return cases + 1, found, err
 }
@@ -254,9 +319,9 @@ func (s *session) usedUp(ctx context.Context, v *volley, plan *oracle.Reservatio
 	if found != nil || err != nil {
 		return found, err
 	}
-	now, err := s.kit.wire.now()
-	if err != nil {
-		return nil, err
+	now := answer.sent
+	if answer.crossed(now) {
+		return nil, notRun(hourBorder)
 	}
 	used := decimal(s.history.Of(false).Limit(plan, now), v.decimals)
 	limits, _ := parse(answer.body)["limits"].([]any)
@@ -279,9 +344,4 @@ func (s *session) usedUp(ctx context.Context, v *volley, plan *oracle.Reservatio
 		return nil, nil
 	}
 	return s.found(difference{"GET /v1/limits", "the limit " + v.rule, shorten(string(answer.body))}), nil
-}
-
-func asObject(value any) map[string]any {
-	object, _ := value.(map[string]any)
-	return object
 }

@@ -4,9 +4,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
-	"fmt"
-	"net/http"
-	"slices"
 	"strings"
 
 	"bailiff/grammar"
@@ -19,9 +16,6 @@ func (k *Kit) once(ctx context.Context) error {
 		return errors.New("there is no API key to ask with: give --admin, or --key-file with a fresh key, or test a hosted service, which registers keys")
 	}
 	if err != nil {
-		return err
-	}
-	if err := k.unused(ctx, s); err != nil {
 		return err
 	}
 	for _, part := range []func(context.Context) (int, *finding, error){s.faults, s.deployments} {
@@ -38,28 +32,6 @@ func (k *Kit) once(ctx context.Context) error {
 		}
 	}
 	k.keep(s)
-	return nil
-}
-
-// unused refuses a key that was asked before: what the service remembers of it is not known.
-func (k *Kit) unused(ctx context.Context, s *session) error {
-	for _, who := range []string{agent, shim} {
-		if s.keys[who] == "" {
-			continue
-		}
-		answer, err := k.wire.send(ctx, get("/v1/events", who, s.keys[who]))
-		if err != nil {
-			return err
-		}
-		m := parse(answer.body)
-		if answer.status != http.StatusOK {
-			return fmt.Errorf("the %s's API key can't be used (%d %s): %s", who, answer.status, m.text("error_code"), m.text("message"))
-		}
-		events, _ := m["events"].([]any)
-		if slices.ContainsFunc(events, func(e any) bool { return members(asObject(e)).text("event") == "decision" }) {
-			return fmt.Errorf("the %s's API key was used before, so that its counters are not known; give a fresh one", who)
-		}
-	}
 	return nil
 }
 

@@ -21,6 +21,7 @@ type Report struct {
 	Levels         []LevelReport  `json:"levels"`
 	RateLimits     map[string]int `json:"rateLimits"` // that were met and waited for, by name
 	Answers        map[string]int `json:"answers"`    // by status and code
+	Laws           map[string]int `json:"laws"`       // pairs of requests, by the law that they were held to
 	Divergences    []Divergence   `json:"divergences"`
 	flags          []string       // for the line that repeats a divergence
 	Blocks         []Block        `json:"blocks,omitempty"` // by number
@@ -49,7 +50,7 @@ type Divergence struct {
 }
 
 func newReport(c Config) *Report {
-	r := &Report{URL: c.URL, Seed: c.Seed, Wanted: c.Cases, RateLimits: map[string]int{}, Answers: map[string]int{}, Divergences: []Divergence{}, flags: c.Flags}
+	r := &Report{URL: c.URL, Seed: c.Seed, Wanted: c.Cases, RateLimits: map[string]int{}, Answers: map[string]int{}, Laws: map[string]int{}, Divergences: []Divergence{}, flags: c.Flags}
 	for _, level := range c.Levels {
 		r.Levels = append(r.Levels, LevelReport{Level: level, NotRun: map[string]int{}})
 	}
@@ -131,6 +132,9 @@ func (r *Report) Text(w io.Writer) error {
 		for _, reason := range slices.Sorted(maps.Keys(l.NotRun)) {
 			fmt.Fprintf(&b, "%-12s %9d not run: %s\n", "", l.NotRun[reason], reason)
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Laws)) {
+		fmt.Fprintf(&b, "%-12s %9d pairs of requests\n", "law "+name, r.Laws[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.RateLimits)) {
 		fmt.Fprintf(&b, "the limit %q was met %d times, and waited for\n", name, r.RateLimits[name])
@@ -242,6 +246,9 @@ func (r *Report) JUnit(w io.Writer) error {
 		for j, reason := range l.reasons() {
 			suite.add(junitCase{Name: fmt.Sprintf("%s: cases that were not run (%d)", l.Level, j+1), Class: c.Class, Skipped: &junitText{Message: reason}})
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Laws)) {
+		suite.add(junitCase{Name: fmt.Sprintf("law of %s: %d pairs of requests", name, r.Laws[name]), Class: "conform.laws"})
 	}
 	if missing := r.Missing(); len(missing) > 0 && !r.diverged() {
 		suite.add(junitCase{Name: "the run is finished", Class: "conform", Error: &junitText{Message: strings.Join(missing, "; ")}})

@@ -18,6 +18,7 @@ import (
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/ledger/memory"
 	"bailiff/runtime/policies"
+	"bailiff/runtime/ratelimit"
 	"bailiff/runtime/service"
 	"bailiff/runtime/shims"
 	"bailiff/runtime/system"
@@ -32,6 +33,9 @@ type world struct {
 	nodes string // where the gateway's upstream is to listen
 }
 
+// mostLimited is how many keys and sources have a rate limit of their own.
+const mostLimited = 1000
+
 // serveHere starts a service on a port of its own, until the test ends.
 func serveHere(t *testing.T) *world {
 	t.Helper()
@@ -40,6 +44,12 @@ func serveHere(t *testing.T) *world {
 
 // serveFor is serveHere for an operator and a trusted shim.
 func serveFor(t *testing.T, owner, shim ed25519.PrivateKey) *world {
+	t.Helper()
+	return serveWith(t, owner, shim, httpd.Limits{})
+}
+
+// serveWith is serveFor with rate limits.
+func serveWith(t *testing.T, owner, shim ed25519.PrivateKey, limits httpd.Limits) *world {
 	t.Helper()
 	listener := listen(t)
 	w := &world{url: "http://" + listener.Addr().String(), nodes: freePort(t), shim: conform.NewShim(shim), owner: owner}
@@ -67,7 +77,10 @@ func serveFor(t *testing.T, owner, shim ed25519.PrivateKey) *world {
 		Upstreams: []gateway.Upstream{{Endpoint: gateway.RPC, Chain: 1, URL: "http://" + w.nodes}},
 	})
 	must(t, err)
-	server, err := httpd.New(httpd.Config{Authority: decider, Log: quiet, Clock: time.Now, Random: rand.Reader, PublicURL: w.url, Gateway: gates})
+	server, err := httpd.New(httpd.Config{
+		Authority: decider, Log: quiet, Clock: time.Now, Random: rand.Reader, PublicURL: w.url, Gateway: gates, Limits: limits,
+		Stores: httpd.Stores{Keys: ratelimit.NewMemory(mostLimited), Sources: ratelimit.NewMemory(mostLimited)},
+	})
 	must(t, err)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Shutdown(context.Background()) })

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -24,11 +25,14 @@ type session struct {
 	history *differential.History
 	units   int       // that used the keys
 	trial   bool      // of shrinking: it counts for nothing
+	last    time.Time // when a decision was asked for last
 	answers hash.Hash // of a unit of a block; nil: no digest is made
 
 	// Of the policy in force:
 	subject *differential.Subject
 	hash    string
+	speller *gen.Speller
+	text    string               // as it was generated
 	allowed map[string]allowance // that can be asked for again, by key, nonce and body
 	story   []step               // since the deployment
 }
@@ -48,8 +52,37 @@ func (k *Kit) newSession(ctx context.Context) (*session, error) {
 			return nil, err
 		}
 		s.keys[who] = secret
+		if k.config.Given {
+			if err := k.unused(ctx, who, secret); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return s, nil
+}
+
+// unused refuses a key that was asked before: what the service remembers of it is not known.
+func (k *Kit) unused(ctx context.Context, who, secret string) error {
+	named := fmt.Sprintf("the %s's API key %.12s…", who, secret)
+	for path := "/v1/events"; path != ""; {
+		answer, err := k.wire.send(ctx, get(path, who, secret))
+		if err != nil {
+			return err
+		}
+		m := parse(answer.body)
+		if answer.status != http.StatusOK {
+			return fmt.Errorf("%s can't be used (%d %s): %s", named, answer.status, m.text("error_code"), m.text("message"))
+		}
+		events, _ := m["events"].([]any)
+		if slices.ContainsFunc(events, func(e any) bool { return members(asObject(e)).text("event") == "decision" }) {
+			return fmt.Errorf("%s was used before, so that its counters are not known; give a fresh one", named)
+		}
+		path = ""
+		if next := fmt.Sprint(m["next"]); m["more"] == true {
+			path = "/v1/events?after=" + url.QueryEscape(next)
+		}
+	}
+	return nil
 }
 
 // has reports whether the session has the key of a case.
@@ -69,7 +102,8 @@ const (
 	notAPolicy   = "the generated policy does not compile"
 	hourBorder   = "the clock passed the border of an hour"
 	noTimeForIt  = "the service has no time to compile the policy (SVC_WARRANTY_COMPILE_TIME)"
-	anotherDay   = "it needs another day: windows of days start again, and holds expire"
+	nextWindow   = "it needs the next hour or day, in which the limit begins again"
+	afterHold    = "it needs another day, after the end of a hold"
 )
 
 // A notRun is the error of what can't be run, with the reason.
@@ -150,7 +184,7 @@ func (s *session) deployText(ctx context.Context, text string, withProfile bool)
 // deployAs deploys a policy with one of the keys, and again where the service had no time to compile it.
 func (s *session) deployAs(ctx context.Context, who, text, hash string, withProfile bool) (*reply, error) {
 	for range compileTries {
-		request, err := s.kit.deployment(text, hash, withProfile)
+		request, err := s.kit.deployment(ctx, text, hash, withProfile)
 		if err != nil {
 			return nil, err
 		}
@@ -207,14 +241,14 @@ func (k *Kit) refused(status int, m members, withProfile bool) error {
 }
 
 // deployment is the body of a deployment, signed.
-func (k *Kit) deployment(text, hash string, withProfile bool) (map[string]string, error) {
+func (k *Kit) deployment(ctx context.Context, text, hash string, withProfile bool) (map[string]string, error) {
 	signed, err := sign(k.operator, text)
 	if err != nil {
 		return nil, err
 	}
 	request := map[string]string{"warranty_md": signed, "operator_public_key": k.public}
 	if withProfile {
-		now, err := k.wire.now()
+		now, err := k.wire.clear(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -250,6 +284,16 @@ func operatorText(private ed25519.PrivateKey) string {
 func (s *session) skip(level Level, reason string, n int) {
 	if !s.trial {
 		s.kit.skip(level, reason, n)
+	}
+}
+
+// leaveOut counts a case that is generated and not run: a request that has to be answered otherwise at a later time than it is now.
+func (s *session) leaveOut(level Level, reason string, body []byte, fromShim bool, now, later time.Time) {
+	at := func(t time.Time) differential.Expected {
+		return s.history.Decide(s.subject, differential.Request{Body: body, Shim: fromShim, TestRun: true, PolicyHash: s.hash, At: t})
+	}
+	if is, will := at(now), at(later); is.Status != will.Status || is.Hold != will.Hold {
+		s.skip(level, reason, 1)
 	}
 }
 

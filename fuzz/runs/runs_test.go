@@ -33,7 +33,11 @@ func TestTake(t *testing.T) {
 		{"owners", "    seed: BAILIFF_SEED=5\n    many_test.go:9: 40 worlds of 5 slots, 70 statements\n    worlds_test.go:9: 200 simulated worlds, 5000 statements, 9 records\n", nil, "5000 statements, 200 worlds, 40 worlds of several slots", ""},
 		{"crash", "    seed: BAILIFF_SEED=5\n    kill_test.go:460: 3 kills, 90 events\n", nil, "3 kills", ""},
 		{"differential", "    seed: BAILIFF_SEED=5\n    x_test.go:1: 100 of 900 pairs, 5 a second\n    x_test.go:2: 900 pairs: fine\n", nil, "900 pairs", ""},
-		{"conform", "101050 cases in 600.0 s (168 a second), 0 divergences; --seed 5\nrun it again: BAILIFF_SEED=5\n", nil, "101050 cases", ""},
+		{
+			"conform", "        Core   9 cases  conforms\n    Limits 8 cases  conforms\nHolds 7 cases  conforms\nAttestation 6 cases  conforms\nGateway 25 cases  conforms\n" +
+				"Client 22 cases  conforms\n101050 cases in 600.0 s (168 a second), 0 divergences; --seed 5\n        20 of 20 mutants found; --seed 6\nrun it again: BAILIFF_SEED=5\n", nil,
+			"6 at Attestation, 22 at Client, 9 at Core, 25 at Gateway, 7 at Holds, 8 at Limits, 101050 cases, 20 mutants", "",
+		},
 		{"fuzz", "fuzz: ./a FuzzA for 1s\nfuzz: 41 targets\n", nil, "41 targets", ""},
 		{"mutants", "--- PASS: TestMutants (3s)\n    --- PASS: TestMutants/one (1s)\n    --- PASS: TestMutants/two (1s)\n", nil, "2 faults found", ""},
 		{"simulate", "seed: BAILIFF_SEED=4\nrun it again: make simulate SEED=7 STEPS=200\n--- FAIL: TestSimulate (0.3s)\n", errors.New("exit status 2"), "–", "--- FAIL: TestSimulate; make simulate SEED=7 STEPS=200"},

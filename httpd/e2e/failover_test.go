@@ -58,9 +58,6 @@ type answered struct {
 	last   time.Time     // one came
 }
 
-// maxFailoverKeys is how many keys clients have at most.
-const maxFailoverKeys = 16
-
 // An instance is started again whenever it ends.
 type instance struct {
 	f     *failover
@@ -91,7 +88,7 @@ func newFailoverOf(t *testing.T, passing bool, slots int, names ...string) *fail
 	f := &failover{passing: passing, slots: 1, told: told{groups: map[string]string{}, decisions: map[string]string{}}, last: time.Now()}
 	f.primary, f.standby = pgtest.StartPair(t)
 	f.site = newSite(t, fmt.Sprintf(toolPolicy, taskLimit), "SVC_STORE="+pgtest.Both(f.primary, f.standby), "SVC_STORE_LEASE="+failoverLease.String())
-	f.env = append(f.env, "SVC_KEY_DIR="+f.path("keys"), "SVC_STORE_SYNC=require")
+	f.env = append(append(f.env, f.trustShim()...), "SVC_KEY_DIR="+f.path("keys"), "SVC_STORE_SYNC=require")
 	if slots == 1 {
 		f.must("store", "init")
 		f.key = f.apiKey() // before any instance runs

@@ -216,6 +216,7 @@ func (c *serviceFlags) config(needed bool) (config *conform.Config, err error) {
 	if config.Keys, err = c.keys(); err != nil {
 		return nil, err
 	}
+	config.Given = c.KeyFile != ""
 	if c.OperatorKey != "" {
 		if config.Operator, err = readKey(c.OperatorKey); err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package falsify
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -30,7 +31,7 @@ func Drawn(seed int64, n int) (all []Mutant) {
 
 // operators make mutants.
 var operators = []func(*gen.Rand) Mutant{
-	dropMember, otherCode, otherRule, otherStatus, otherHTTP, otherHash, offByOne, brokenSignature, otherClaim, staleAttestation, otherNonce, otherHold, testRunAttests,
+	dropMember, otherCode, otherRule, otherStatus, otherHTTP, otherHash, offByOne, brokenSignature, otherClaim, staleAttestation, otherNonce, otherHold, testRunAttests, missSpaced,
 }
 
 // edit makes a mutant of decisions that have a member.
@@ -192,5 +193,14 @@ func testRunAttests(r *gen.Rand) Mutant {
 		}
 		x.m["intent_attestation"] = other.token()
 		return true
+	}}
+}
+
+// missSpaced is found by the law of spelling alone: other requests have no white space between their members.
+func missSpaced(*gen.Rand) Mutant {
+	return Mutant{Name: "space-blind", What: "a denial is missed where the body has white space between its members", answer: func(x *exchange) bool {
+		var dense bytes.Buffer
+		spaced := json.Compact(&dense, x.sent) == nil && dense.Len() < len(x.sent)
+		return spaced && x.testRuns() && x.text("status") == "DENIED" && x.pass()
 	}}
 }
