@@ -263,3 +263,65 @@ func TestMalformedRequests(t *testing.T) {
 		t.Errorf("%+v, %+v, %v", out, r, err)
 	}
 }
+
+// TestDivideBorders: a record is divided into two slots up to as many as there may be, at a time that there may be.
+func TestDivideBorders(t *testing.T) {
+	for _, c := range []struct {
+		slots int
+		at    int64
+		fine  bool
+	}{{1, 1, false}, {2, 1, true}, {ledger.MaxSlots, ledger.MaxTime, true}, {ledger.MaxSlots + 1, 1, false}, {2, 0, false}, {2, ledger.MaxTime + 1, false}} {
+		var r Record
+		if err := New(Secret{}).Divide(c.slots, c.at, &r); (err == nil) != c.fine {
+			t.Errorf("into %d at %d: %v", c.slots, c.at, err)
+		} else if err == nil {
+			var read Record
+			if err := read.Decode(string(r.Append(nil))); err != nil || read.Slots != c.slots {
+				t.Errorf("into %d: read as %d, %v", c.slots, read.Slots, err)
+			}
+		}
+	}
+}
+
+// TestKeepsTheRest: what a state keeps when it forgets keys goes on as before: the record that it follows, and decisions that are repeated, which
+// are forgotten in their turn.
+func TestKeepsTheRest(t *testing.T) {
+	c := newCrowd(t, 2)
+	key := ledger.ID{1}
+	of := func(n byte) replayRef { return replayRef{key, [32]byte{n}} }
+	life := int64(ledger.ReplayLife)
+	c.s.replays.add(of(1), replay{lsn: 1, expires: life})
+	c.s.replays.add(of(2), replay{lsn: 2, expires: 3 * life}) // forgets the first
+	if len(c.s.replays.by) != 1 || c.s.replays.head != 1 {
+		t.Fatalf("%d decisions are remembered, %d were forgotten", len(c.s.replays.by), c.s.replays.head)
+	}
+	known := c.s.AppendKey(nil, key)
+	c.s.Keep(func(k *ledger.Key) bool { return k.ID == key }, 7)
+	if c.s.Followed() != 7 {
+		t.Errorf("record %d is followed", c.s.Followed())
+	}
+	c.s.replays.add(of(4), replay{lsn: 4, expires: 4 * life})
+	if len(c.s.replays.by) != 1 || c.s.replays.by[of(4)].lsn != 4 {
+		t.Errorf("%d decisions are remembered", len(c.s.replays.by))
+	}
+	if again := c.s.AppendKey(nil, key); len(known) == 0 || string(again) != string(known) {
+		t.Errorf("of the key is known %q, and was %q", again, known)
+	}
+}
+
+// TestFitsItsOwn: a record that is in a form which may be written stays in it.
+func TestFitsItsOwn(t *testing.T) {
+	c := newCrowd(t, 2)
+	r := c.opens(ledger.ID{7})
+	r.Hold.AmountSent = "1.50"
+	with := r.form().number
+	if r.form().spare == nil {
+		t.Fatal("the amount as it was sent can't be spared")
+	}
+	if number := r.Fits(int(with)); number != int(with) || r.Hold.AmountSent != "1.50" {
+		t.Errorf("the form %d becomes %d, and the amount %q", with, number, r.Hold.AmountSent)
+	}
+	if number := r.Fits(int(with) - 1); number >= int(with) || r.Hold.AmountSent != "" {
+		t.Errorf("one below the form %d it becomes %d, and the amount %q", with, number, r.Hold.AmountSent)
+	}
+}

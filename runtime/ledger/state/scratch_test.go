@@ -133,6 +133,18 @@ func TestScratchHolds(t *testing.T) {
 	}
 }
 
+// TestScratchBefore: a group that was found idle is not at a time before it was.
+func TestScratchBefore(t *testing.T) {
+	const now = 100 * day
+	table := tableOf(1, now)
+	if found := table.idlest(1, now); len(found) != 1 {
+		t.Fatalf("%v are idle", found)
+	}
+	if found := table.idlest(1, now-1); len(found) != 0 {
+		t.Errorf("%v were idle before", found)
+	}
+}
+
 // TestDeadOfScratch: counters that have advanced are not dead, whatever was found at a later time before, and whenever one would have died.
 func TestDeadOfScratch(t *testing.T) {
 	const now = 100 * day
