@@ -18,11 +18,8 @@ var foreignForms = []foreignForm{
 	(*scanner).tables, (*scanner).continued, (*scanner).compared, (*scanner).members, (*scanner).openList, (*scanner).nested, (*scanner).bullets, (*scanner).quotedKeys, (*scanner).indented, (*scanner).ruler,
 }
 
-// scanForeign takes the lines from l on that are in a foreign form together, and reports them.
+// scanForeign takes the lines from l on, which is not blank, that are in a foreign form together, and reports them.
 func (s *scanner) scanForeign(l line) bool {
-	if l.at == l.end {
-		return false
-	}
 	for _, form := range foreignForms {
 		lines, d, meant, known := form(s, l)
 		if len(lines) == 0 {
@@ -88,10 +85,9 @@ func (s *scanner) while(l line, takes func(line) bool) []line {
 // maxForeign bounds the lines that are taken as one form.
 const maxForeign = 1000
 
-func (s *scanner) isComment(l line) bool {
-	rest := s.rest(l)
-	return strings.HasPrefix(rest, "#") && !strings.HasPrefix(rest, "##")
-}
+func (s *scanner) isComment(l line) bool { return isNote(s.rest(l)) }
+
+func isNote(text string) bool { return strings.HasPrefix(text, "#") && !strings.HasPrefix(text, "##") }
 
 // frontMatter takes the block between two lines of dashes that some programs put before a document.
 func (s *scanner) frontMatter(l line) (lines []line, d Diagnostic, meant string, known bool) {

@@ -60,15 +60,15 @@ func (w *writer) blocks(s *scanner, lines []line) (known bool) {
 			return false
 		case opensList(text):
 			key, items = entry[1], []string{entry[2]}
-		case !w.attribute(path, entry[1], []string{entry[2]}):
-			return false
+		default:
+			w.attribute(path, entry[1], []string{entry[2]})
 		}
 	}
 	return key == "" && len(path) == 0
 }
 
-// attribute writes a value, or the lines of a list, below a path. It reports whether a policy can say it.
-func (w *writer) attribute(path []string, key string, values []string) bool {
+// attribute writes a value, or the lines of a list, below a path. Its names have no white space, so that a policy can say it.
+func (w *writer) attribute(path []string, key string, values []string) {
 	one := writer{}
 	if strings.HasPrefix(values[0], "[") {
 		one.list("", values)
@@ -77,7 +77,7 @@ func (w *writer) attribute(path []string, key string, values []string) bool {
 	}
 	last := len(one.lines) - 1
 	w.lines = append(w.lines, one.lines[:last]...)
-	return w.below(append(path[:len(path):len(path)], key), strings.TrimPrefix(one.lines[last], ": "))
+	w.below(append(path[:len(path):len(path)], key), strings.TrimPrefix(one.lines[last], ": "))
 }
 
 // The opening of an element of XML, and what begins a text in it.

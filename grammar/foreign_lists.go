@@ -2,6 +2,7 @@ package grammar
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -60,14 +61,28 @@ func (s *scanner) openList(l line) (lines []line, d Diagnostic, meant string, kn
 			w.line(s.rest(at))
 		}
 	}
-	w.list(key, items)
+	block := w.listOrBlock(key, items)
 	meant = w.String()
 	d = At(CodeForeignForm, Span{l.at, l.end}, "a list is on the line of its key, with commas between its items").
 		WithHint("write %s", quotedLines(meant[strings.LastIndexByte(meant, '\n')+1:]))
-	if strings.HasPrefix(strings.TrimSpace(items[0]), `"8`) || numbered.MatchString(items[0]) {
+	if block {
+		d.Message = "a line of a block has no dash before it"
 		d = d.WithHint("write the lines below it without dashes: `  %s`", items[0])
 	}
 	return lines, d, meant, true
+}
+
+// listOrBlock writes a key and its items, and reports whether they are the lines of a block.
+func (w *writer) listOrBlock(key string, items []string) (block bool) {
+	if key != "chain_actions" || slices.ContainsFunc(items, func(item string) bool { return !numbered.MatchString(item) }) {
+		w.list(key, items)
+		return false
+	}
+	for _, item := range items {
+		chain, value, _ := strings.Cut(item, ":")
+		w.attribute([]string{key}, chain, []string{strings.TrimSpace(value)})
+	}
+	return true
 }
 
 // beginsEntry reports whether a line may be a heading or an entry as it is.

@@ -79,7 +79,7 @@ func (w *writer) below(path []string, value string) bool {
 	}
 	key := path[len(path)-1]
 	if len(path) == 2 && path[0] == "chain_actions" {
-		if w.block != len(w.lines) {
+		if w.block == 0 || slices.ContainsFunc(w.lines[w.block:], func(line string) bool { return !isNote(line) }) {
 			w.line("chain_actions:")
 		}
 		w.line(`  "` + strings.Trim(key, `"'`) + `": ` + value)

@@ -22,6 +22,7 @@ import (
 //	format [quoted]                       the text in canonical layout, or why there is none; quoted shows what
 //	                                      can't be seen; it says so where nothing changed
 //	split [escaped] [no-newline]          the framing
+//	unsigned [no-newline]                 what there is to sign
 //	repeat n=… [before=…]                 codes of the input, an escaped string, n times; within a second
 //	closest                               a word, and the candidate it was meant to be
 //
@@ -52,6 +53,9 @@ func TestGolden(t *testing.T) {
 				return goldenFormat(src, d.HasArg("quoted"))
 			case "split":
 				return goldenSplit(src)
+			case "unsigned":
+				body, found := Unsigned(src)
+				return fmt.Sprintf("%q\n", body) + rendered(src, found)
 			case "repeat":
 				return goldenRepeat(t, d)
 			case "closest":
@@ -109,27 +113,26 @@ func goldenLists(src *Source) string {
 			found = append(found, more...)
 		}
 	}
+	return rendered(src, found.Sorted())
+}
+
+func rendered(src *Source, found Diagnostics) string {
 	var b strings.Builder
-	_ = src.RenderAll(&b, found.Sorted())
+	_ = src.RenderAll(&b, found)
 	return b.String()
 }
 
 func goldenSplit(src *Source) string {
 	framed, found := Split(src)
-	var b strings.Builder
-	fmt.Fprintf(&b, "signed=%t body=%d block=%d signature=%d hash=%s\n",
-		framed.Signed, len(framed.Body), len(framed.Block), len(framed.Signature), PolicyHash(framed.Body))
-	_ = src.RenderAll(&b, found)
-	return b.String()
+	return fmt.Sprintf("signed=%t body=%d block=%d signature=%d hash=%s\n",
+		framed.Signed, len(framed.Body), len(framed.Block), len(framed.Signature), PolicyHash(framed.Body)) + rendered(src, found)
 }
 
 func goldenFormat(src *Source, quoted bool) string {
 	formatted, found := Format(src, testLists)
 	switch {
 	case formatted == nil:
-		var b strings.Builder
-		_ = src.RenderAll(&b, found)
-		return b.String()
+		return rendered(src, found)
 	case string(formatted) == string(src.Text):
 		return "unchanged"
 	case quoted:

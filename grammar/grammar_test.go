@@ -2,10 +2,13 @@ package grammar
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"bailiff/fuzz/kit/seed"
 
@@ -151,14 +154,71 @@ func TestAccountCanary(t *testing.T) {
 	}
 }
 
-// TestProduceCanary shows that tokens in an order that the productions do not take are refused.
+// failingLexer is a scanner that gives up.
+type failingLexer struct{ error }
+
+func (l failingLexer) Next() (lexer.Token, error) { return lexer.Token{}, l.error }
+
+// TestProduceCanary shows that tokens in an order that the productions do not take are refused, and so is a text that is not cut.
 func TestProduceCanary(t *testing.T) {
-	_, err := produce(&scanner{tokens: []lexer.Token{token(tokenName, 3, "a"), token(tokenItem, 4, "b")}})
-	if err == nil {
-		t.Fatal("accepted")
+	for _, c := range []struct {
+		tokens lexer.Lexer
+		at     int
+	}{
+		{&scanner{tokens: []lexer.Token{token(tokenName, 3, "a"), token(tokenItem, 4, "b")}}, 4},
+		{&scanner{tokens: []lexer.Token{token(tokenHeading, 3, "##"), token(tokenItem, 5, "b")}}, 5},
+		{failingLexer{io.ErrUnexpectedEOF}, 0},
+	} {
+		file, err := produce(c.tokens)
+		if err == nil {
+			t.Errorf("accepted: %+v", file)
+			continue
+		}
+		if d := unexpected(err); d.Code != CodeUnexpected || d.Span.Start != c.at || d.Severity != Error {
+			t.Errorf("%+v, want it at %d", d, c.at)
+		}
 	}
-	if d := unexpected(err); d.Code != CodeUnexpected || d.Span.Start != 4 || d.Severity != Error {
-		t.Errorf("%+v", d)
+}
+
+// TestParser: the productions read a text that participle has cut by itself, and fail where it cannot be read.
+func TestParser(t *testing.T) {
+	file, err := parser().Parse("policy", strings.NewReader("version: 2.0.0\n## evm\na: b\n"))
+	if err != nil || len(file.Preamble) != 1 || len(file.Sections) != 1 || len(file.Sections[0].Entries) != 1 {
+		t.Errorf("%+v, %v", file, err)
+	}
+	if file, err := parser().Parse("policy", iotest.ErrReader(io.ErrClosedPipe)); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("%+v, %v", file, err)
+	}
+}
+
+// TestDefineTwice: a code has one definition.
+func TestDefineTwice(t *testing.T) {
+	var table CodeTable
+	table.Define("E1", CodeInfo{})
+	defer func() {
+		if said := recover(); said != "code E1 is defined twice" || len(table.All()) != 1 {
+			t.Errorf("%v, %+v", said, table.All())
+		}
+	}()
+	table.Define("E1", CodeInfo{})
+}
+
+// TestMisspelt: one edit, case and hyphens make no other name, and a long one is compared with nothing.
+func TestMisspelt(t *testing.T) {
+	for _, c := range []struct {
+		word, name string
+		want       bool
+	}{
+		{"allowed_chain", "allowed_chains", true},
+		{"Allowed-Chains", "allowed_chains", true},
+		{"alowed_chain", "allowed_chains", false},
+		{strings.Repeat("a", maxWord*4-1), strings.Repeat("a", maxWord*4-1), true},
+		{strings.Repeat("a", maxWord*4), strings.Repeat("a", maxWord*4), false},
+		{"a", strings.Repeat("a", maxWord*4), false},
+	} {
+		if got := Misspelt(c.word, c.name); got != c.want {
+			t.Errorf("%.20s and %.20s: %v", c.word, c.name, got)
+		}
 	}
 }
 
@@ -178,6 +238,10 @@ func TestBoundsComeFirst(t *testing.T) {
 		if len(found) != 1 || found[0].Code != c.code || len(file.Sections)+len(file.Preamble)+len(file.Comments) != 0 {
 			t.Errorf("%s: %v, %d sections", c.name, found, len(file.Sections))
 		}
+	}
+	large := NewSource("large", []byte(head+strings.Repeat("# comment\n", 1<<20/10)))
+	if body, found := Unsigned(large); body != nil || len(found) != 1 || found[0].Code != CodeTooLarge {
+		t.Errorf("%d bytes to sign, %v", len(body), found)
 	}
 	within := head + "a: " + strings.Repeat("x", MaxLineBytes-3) + strings.Repeat("\n", MaxLines-2)
 	if file, found := Parse(NewSource("within", []byte(within))); len(found) != 0 || len(file.Section("evm").Entries) != 1 {
@@ -235,6 +299,15 @@ func TestRenderStyled(t *testing.T) {
 	}
 	if got := src.RenderStyled(At(CodeNUL, Span{3, 4}, "m"), Colour); !strings.Contains(got, "\x1b[1;31merror E1005\x1b[0m: \x1b[1mm") || !strings.Contains(got, "    \x1b[1;31m^\x1b[0m\n") {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestRenderAllFails: what cannot be written is an error.
+func TestRenderAllFails(t *testing.T) {
+	in, out := io.Pipe()
+	_ = in.CloseWithError(io.ErrShortWrite)
+	if err := NewSource("closed", nil).RenderAll(out, Diagnostics{At(CodeNUL, Span{}, "found")}); !errors.Is(err, io.ErrShortWrite) {
+		t.Error(err)
 	}
 }
 

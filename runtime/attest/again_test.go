@@ -24,3 +24,19 @@ func TestParseClaims(t *testing.T) {
 		}
 	}
 }
+
+// TestIssueText: the text of claims is signed as they are, and a spoilt one is not.
+func TestIssueText(t *testing.T) {
+	s := testSigner(t)
+	text := AppendClaims(nil, evmClaims())
+	token, err := s.IssueText(nil, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := testVerifier(t, s).Verify(string(token), issuedAt); err != nil || canonicalOf(got) != string(text) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if token, err := s.IssueText([]byte("before"), text[1:]); !errors.Is(err, errPayload) || string(token) != "before" {
+		t.Errorf("%s, %v", token, err)
+	}
+}

@@ -2,7 +2,6 @@ package attest
 
 import (
 	"bytes"
-	"crypto/ed25519"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -38,6 +37,11 @@ func TestCheckpoint(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
+	for _, row := range [][2][]byte{{s.PQCKeys(c.At), s.PQCKeys(c.At)}, {s.JWKS(c.At), s.JWKS(c.At)}} {
+		if _, err := NewCheckpointVerifier(row[0], row[1]); err == nil {
+			t.Errorf("one document is taken for both: %.40s", row[0])
+		}
+	}
 	const want = "bailiff-ledger/ab010000000000000000000000000000\n42\n"
 	if !strings.HasPrefix(string(signed), want) {
 		t.Errorf("it begins otherwise:\n%s", signed)
@@ -69,16 +73,9 @@ func TestCheckpointRefused(t *testing.T) {
 	other := signerFrom(t, "another")
 	moved := c
 	moved.LSN++
-	resigned := func(text string) string {
-		classical, _ := s.CheckpointVerifier().keys(c.origin(), checkpointContext)
-		id := classical[0].KeyHash()
-		signed, err := note.Sign(&note.Note{Text: text}, &noteKey{name: c.origin(), id: id, sign: func(text []byte) ([]byte, error) {
-			return ed25519.Sign(s.pair.ed25519, text), nil
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(signed)
+	resigned := func(text string) string { return signedText(t, s, text, checkpointContext) }
+	if got, err := s.CheckpointVerifier().Open([]byte(resigned(c.Text()))); err != nil || got != c {
+		t.Fatalf("its own text: %+v, %v", got, err)
 	}
 	for name, text := range map[string]string{
 		"empty":               "",
@@ -89,12 +86,25 @@ func TestCheckpointRefused(t *testing.T) {
 		"signed by another":   string(sealed(t, other, c)),
 		"another's signature": strings.Join(append(append([]string{}, lines[:5]...), strings.SplitAfter(string(sealed(t, s, moved)), "\n")[5:]...), ""),
 		"another text":        resigned("bailiff-ledger/ab\n042\n\ntime now\n"),
+		"a line less":         resigned(strings.Join(lines[:3], "")),
+		"a line more":         resigned(c.Text() + "more\n"),
 		"too long":            good + strings.Repeat("x", MaxCheckpointBytes),
 	} {
 		if got, err := s.CheckpointVerifier().Open([]byte(text)); !errors.Is(err, errCheckpoint) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
+}
+
+// signedText signs any text of lines as a checkpoint.
+func signedText(t *testing.T, s *Signer, text, context string) string {
+	t.Helper()
+	name, _, _ := strings.Cut(text, "\n")
+	signed, err := s.signNote(name, text, context)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(signed)
 }
 
 // TestCheckpointOfARetiredKey: what was signed before the keys were changed stays good.

@@ -3,6 +3,7 @@ package attest
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"math/rand"
 	"strings"
 	"sync"
@@ -129,6 +130,8 @@ func TestIssueRefusesClaims(t *testing.T) {
 		{"checksummed target", func(c *Claims) { c.Intent.TargetAddress = "0x" + strings.Repeat("A", 40) }},
 		{"37 decimals", func(c *Claims) { c.Intent.Decimals = &thirtySeven }},
 		{"short calldataHash", func(c *Claims) { c.Intent.CalldataHash = "00" }},
+		{"token not UTF-8", func(c *Claims) { c.Intent.Token = "a\xff" }},
+		{"fee with leading zero", func(c *Claims) { c.Intent.MaxFeeBase = "01" }},
 		{"empty recipient", func(c *Claims) { c.Intent.To.List = []string{""} }},
 		{"no recipients", func(c *Claims) { c.Intent.To = Recipients{Array: true} }},
 		{"unmarked array", func(c *Claims) { c.Intent.To.List = []string{"a", "b"} }},
@@ -174,6 +177,17 @@ func TestTokenSize(t *testing.T) {
 	}
 	if longest != MaxTokenBytes-1 && longest != MaxTokenBytes-2 {
 		t.Fatalf("the longest token has %d bytes; one more character of payload is one or two of base64", longest)
+	}
+}
+
+// TestNewTokenID: an id is 16 random bytes, or there is none.
+func TestNewTokenID(t *testing.T) {
+	id, err := NewTokenID(repeatable("id"))
+	if again, _ := NewTokenID(repeatable("id")); err != nil || id != again || id == (TokenID{}) {
+		t.Errorf("%s, %v", id, err)
+	}
+	if id, err := NewTokenID(strings.NewReader("15 random bytes")); !errors.Is(err, io.ErrUnexpectedEOF) || id != (TokenID{}) {
+		t.Errorf("%s, %v", id, err)
 	}
 }
 

@@ -75,11 +75,7 @@ func createPair(path string, random io.Reader) (*keyPair, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := pair.encodePEM()
-	if err != nil {
-		return nil, fmt.Errorf("encoding the signing keys: %w", err)
-	}
-	err = writePrivate(path, text)
+	err = writePrivate(path, pair.encodePEM())
 	if exists(err) {
 		return readPair(path)
 	}
@@ -119,10 +115,7 @@ func readRetiredFile(path string) (retiredPair, error) {
 		return retiredPair{}, fmt.Errorf("%w: %s is not named retired-<10 digits of Unix seconds>.pem",
 			errKeyFile, path)
 	}
-	at, err := strconv.ParseInt(match[1], 10, 64)
-	if err != nil {
-		return retiredPair{}, fmt.Errorf("%w: %s: %w", errKeyFile, path, err)
-	}
+	at, _ := strconv.ParseInt(match[1], 10, 64) // ten digits
 	pair, err := readPair(path)
 	return retiredPair{keyPair: pair, at: at}, err
 }

@@ -125,6 +125,7 @@ func TestKeyFilesRefused(t *testing.T) {
 		{"Ed25519 alone", blocks[0], 0o600, "holds 1 PEM blocks, not 2"},
 		{"ML-DSA-65 first", blocks[1] + blocks[0], 0o600, "first block is not an Ed25519 key"},
 		{"Ed25519 twice", blocks[0] + blocks[0], 0o600, "second block is not an ML-DSA-65 key"},
+		{"second block short", blocks[0] + string(pemBlock([]byte{0x30, 0})), 0o600, "second block is not an ML-DSA-65 key"},
 		{"three blocks", string(good) + blocks[0], 0o600, "holds 3 PEM blocks"},
 		{"cut off", string(good[:len(good)-30]), 0o600, "damaged"},
 		{"text around", "# keys\n" + string(good), 0o600, "outside of its PEM blocks"},
@@ -144,6 +145,9 @@ func TestKeyFilesRefused(t *testing.T) {
 	}
 	if _, err := Load(filepath.Join(t.TempDir(), "none.pem")); !errors.Is(err, fs.ErrNotExist) || !errors.Is(err, errKeyFile) {
 		t.Errorf("a missing named file: got %v", err)
+	}
+	if _, err := readRetired(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) || !errors.Is(err, errKeyFile) {
+		t.Errorf("a missing folder: got %v", err)
 	}
 }
 
@@ -298,5 +302,31 @@ func TestRetiredFilesRefused(t *testing.T) {
 		if _, err := LoadOrCreate(dir, repeatable("k")); !errors.Is(err, errKeyFile) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
 		}
+	}
+}
+
+// TestRetiredHalf: a retired pair may have neither key of the current one.
+func TestRetiredHalf(t *testing.T) {
+	dir := t.TempDir()
+	current, other := loadOrCreate(t, dir, "keys"), signerFrom(t, "other")
+	for name, pair := range map[string]keyPair{
+		current.KeyID():    {ed25519: current.pair.ed25519, mldsa: other.pair.mldsa},
+		current.PQCKeyID(): {ed25519: other.pair.ed25519, mldsa: current.pair.mldsa},
+	} {
+		writeFile(t, filepath.Join(dir, "retired-1795000000.pem"), string(pair.encodePEM()), 0o600)
+		if _, err := LoadOrCreate(dir, repeatable("k")); !errors.Is(err, errKeyFile) || !strings.Contains(err.Error(), "key "+name+" is listed twice") {
+			t.Errorf("got %v, want that %s is listed twice", err, name)
+		}
+	}
+}
+
+// TestUnreadableKeyFile: a file that opens and cannot be read has no keys. The first page of a process's memory is such a file.
+func TestUnreadableKeyFile(t *testing.T) {
+	const path = "/proc/self/mem"
+	if _, err := os.Stat(path); err != nil {
+		t.Skip(err)
+	}
+	if _, err := Load(path); !errors.Is(err, errKeyFile) || !errors.Is(err, syscall.EIO) {
+		t.Errorf("got %v", err)
 	}
 }

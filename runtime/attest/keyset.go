@@ -48,23 +48,17 @@ func listEd25519(public ed25519.PublicKey, until int64) (listed[ed25519.PublicKe
 	}
 	jwk.KeyID = string(appendBase64(nil, thumbprint))
 	text, err := jwk.MarshalJSON()
-	if err != nil {
-		return none, err
-	}
-	return listed[ed25519.PublicKey]{key: public, kid: jwk.KeyID, jwk: text, until: until}, nil
+	return listed[ed25519.PublicKey]{key: public, kid: jwk.KeyID, jwk: text, until: until}, err
 }
 
-func listMLDSA(public *mldsa65.PublicKey, until int64) (listed[*mldsa65.PublicKey], error) {
+func listMLDSA(public *mldsa65.PublicKey, until int64) listed[*mldsa65.PublicKey] {
 	key := akp{
 		Algorithm: pqcAlgorithm, Context: pqcContext, KeyType: "AKP", Use: "sig",
 		Public: string(appendBase64(nil, public.Bytes())),
 	}
 	key.KeyID = akpThumbprint(key.Public)
-	text, err := json.Marshal(key)
-	if err != nil {
-		return listed[*mldsa65.PublicKey]{}, err
-	}
-	return listed[*mldsa65.PublicKey]{key: public, kid: key.KeyID, jwk: text, until: until}, nil
+	text, _ := json.Marshal(key) // of strings alone
+	return listed[*mldsa65.PublicKey]{key: public, kid: key.KeyID, jwk: text, until: until}
 }
 
 // akpThumbprint is the RFC 7638 thumbprint of an ML-DSA-65 key: its required members are alg, kty and pub
@@ -162,7 +156,7 @@ func (k *akp) list() (listed[*mldsa65.PublicKey], error) {
 	if k.KeyID != akpThumbprint(k.Public) {
 		return none, fmt.Errorf("kid %q is not its RFC 7638 thumbprint", k.KeyID)
 	}
-	return listMLDSA(&public, 0)
+	return listMLDSA(&public, 0), nil
 }
 
 // distinct refuses an empty set, and one that lists a key twice.

@@ -102,6 +102,8 @@ func TestKeyIDsRefuses(t *testing.T) {
 		{jwks, "{", "post-quantum key set: "},
 		{replace(t, jwks, `"sig"`, `"enc"`), pqcKeys, "key set: key 1 is not an Ed25519 key"},
 		{jwks, replace(t, pqcKeys, `"AKP"`, `"OKP"`), "post-quantum key set: key 1: not an ML-DSA-65 key"},
+		{jwks, replace(t, pqcKeys, `"pub":"`, `"pub":"=`), "post-quantum key set: key 1: pub is not canonical"},
+		{replace(t, jwks, FormatOperatorKey(s.ed25519[0].key), "AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"), pqcKeys, "key set: key 1: it is not a point of the curve"},
 		{replace(t, jwks, s.KeyID(), s.PQCKeyID()), pqcKeys, "is not its RFC 7638 thumbprint"},
 	} {
 		if _, err := KeyIDs([]byte(row.jwks), []byte(row.pqcKeys)); err == nil || !strings.Contains(err.Error(), row.says) {

@@ -69,9 +69,8 @@ func TestMLDSASignWycheproof(t *testing.T) {
 
 func checkPKCS8(t *testing.T, key mldsaKey, want []byte) {
 	t.Helper()
-	got, err := encodeMLDSA(key.seed)
-	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("PKCS#8: got %x (%v), want %x", got, err, want)
+	if got := encodeMLDSA(key.seed); !bytes.Equal(got, want) {
+		t.Errorf("PKCS#8: got %x, want %x", got, want)
 	}
 	back, err := decodeMLDSA(want)
 	if err != nil || back.seed != key.seed {
@@ -82,6 +81,11 @@ func checkPKCS8(t *testing.T, key mldsaKey, want []byte) {
 		broken[i] ^= 1
 		if _, err := decodeMLDSA(broken); err == nil {
 			t.Errorf("PKCS#8 with byte %d changed: accepted", i)
+		}
+	}
+	for _, broken := range [][]byte{nil, want[:len(want)-1], append(bytes.Clone(want), 0)} {
+		if _, err := decodeMLDSA(broken); err == nil {
+			t.Errorf("PKCS#8 of %d bytes: accepted", len(broken))
 		}
 	}
 }

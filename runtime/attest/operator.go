@@ -3,8 +3,6 @@ package attest
 import (
 	"bytes"
 	"crypto/ed25519"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -66,13 +64,7 @@ func GenerateOperatorKey(random io.Reader) (ed25519.PrivateKey, error) {
 
 // encodeOperatorKey returns the private key as one PEM block of PKCS#8 (RFC 8410), the form that
 // `openssl genpkey -algorithm ed25519` writes.
-func encodeOperatorKey(private ed25519.PrivateKey) ([]byte, error) {
-	der, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the operator key: %w", err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: pemType, Bytes: der}), nil
-}
+func encodeOperatorKey(private ed25519.PrivateKey) []byte { return pemBlock(encodeEd25519(private)) }
 
 // decodeOperatorKey reads what encodeOperatorKey returns; white space may surround it, nothing else.
 func decodeOperatorKey(text []byte) (ed25519.PrivateKey, error) {
@@ -90,11 +82,7 @@ func decodeOperatorKey(text []byte) (ed25519.PrivateKey, error) {
 // WriteOperatorKey writes the private key to a new file of mode 0600, whole and durable or not at all. A
 // file that exists is never replaced: the error then is fs.ErrExist too.
 func WriteOperatorKey(path string, private ed25519.PrivateKey) error {
-	text, err := encodeOperatorKey(private)
-	if err != nil {
-		return err
-	}
-	return writePrivate(path, text)
+	return writePrivate(path, encodeOperatorKey(private))
 }
 
 // ReadOperatorKey reads the private key from a file, which it refuses if others than its owner can read it.

@@ -1,10 +1,13 @@
 package attest
 
 import (
+	"crypto/ecdh"
 	"crypto/ed25519"
+	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -192,12 +195,30 @@ func TestOperatorKeyFile(t *testing.T) {
 	if _, err := ReadOperatorKey(path); !errors.Is(err, errKeyFile) || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("readable by all: got %v", err)
 	}
-	for name, text := range map[string]string{
-		"nothing": "", "no PEM": "key",
-		"other DER": "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n",
+	if err := WriteOperatorKey(filepath.Join(path, "operator.pem"), private); !errors.Is(err, errKeyFile) || errors.Is(err, fs.ErrExist) {
+		t.Errorf("written below a file: got %v", err)
+	}
+	other, err := ecdh.X25519().NewPrivateKey(private.Seed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for says, text := range map[string]string{
+		"holds 0 PEM blocks": "", "outside of its PEM blocks": "key", "not an Ed25519 key in PKCS#8": string(pemBlock([]byte{0x30, 0})),
+		"a key of type *ecdh.PrivateKey": string(pemBlock(der)),
 	} {
-		if _, err := decodeOperatorKey([]byte(text)); !errors.Is(err, errKeyFile) {
-			t.Errorf("%s: got %v", name, err)
+		if _, err := decodeOperatorKey([]byte(text)); !errors.Is(err, errKeyFile) || !strings.Contains(err.Error(), says) {
+			t.Errorf("got %v, want %q", err, says)
 		}
+	}
+}
+
+// TestNoOperatorKey: without 32 random bytes there is no key.
+func TestNoOperatorKey(t *testing.T) {
+	if key, err := GenerateOperatorKey(strings.NewReader("short")); !errors.Is(err, io.ErrUnexpectedEOF) || key != nil {
+		t.Errorf("%d bytes, %v", len(key), err)
 	}
 }

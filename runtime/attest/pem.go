@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"crypto/x509"
-	"encoding/asn1"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/cloudflare/circl/sign/mldsa/mldsa65"
 )
@@ -45,43 +45,34 @@ func generateKeyPair(random io.Reader) (*keyPair, error) {
 	return &keyPair{ed25519: ed25519.NewKeyFromSeed(seeds[0][:]), mldsa: newMLDSAKey(seeds[1])}, nil
 }
 
-// pkcs8 is OneAsymmetricKey (RFC 5958) without attributes and public key.
-type pkcs8 struct {
-	Version    int
-	Algorithm  struct{ OID asn1.ObjectIdentifier }
-	PrivateKey []byte
+// mldsaPrefix is what precedes the seed in PKCS#8 in the seed form of RFC 9881, section 6, in DER.
+var mldsaPrefix = []byte{
+	0x30, 0x34, // OneAsymmetricKey (RFC 5958), without attributes and public key
+	0x02, 0x01, 0x00, // of version 0
+	0x30, 0x0b, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x03, 0x12, // of the algorithm id-ml-dsa-65
+	0x04, 0x22, // whose private key is
+	0x80, 0x20, // seed [0] OCTET STRING (SIZE (32)), tagged implicitly
 }
 
-// oidMLDSA65 is id-ml-dsa-65 (RFC 9881, section 2); its parameters are absent.
-var oidMLDSA65 = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 3, 18}
-
-// encodeMLDSA returns the key as PKCS#8 in the seed form of RFC 9881, section 6: the private key is
-// `seed [0] OCTET STRING (SIZE (32))`, tagged implicitly.
-func encodeMLDSA(seed [mldsa65.SeedSize]byte) ([]byte, error) {
-	inner, err := asn1.Marshal(asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 0, Bytes: seed[:]})
-	if err != nil {
-		return nil, err
-	}
-	key := pkcs8{PrivateKey: inner}
-	key.Algorithm.OID = oidMLDSA65
-	return asn1.Marshal(key)
-}
+// encodeMLDSA returns the key as PKCS#8 in its seed form.
+func encodeMLDSA(seed [mldsa65.SeedSize]byte) []byte { return slices.Concat(mldsaPrefix, seed[:]) }
 
 // decodeMLDSA accepts what encodeMLDSA returns, byte for byte, and nothing else.
 func decodeMLDSA(der []byte) (mldsaKey, error) {
-	var seed [mldsa65.SeedSize]byte
-	if len(der) < len(seed) {
-		return mldsaKey{}, errors.New("not an ML-DSA-65 key")
-	}
-	copy(seed[:], der[len(der)-len(seed):])
-	again, err := encodeMLDSA(seed)
-	if err != nil {
-		return mldsaKey{}, err
-	}
-	if !bytes.Equal(again, der) {
+	seed, found := bytes.CutPrefix(der, mldsaPrefix)
+	if !found || len(seed) != mldsa65.SeedSize {
 		return mldsaKey{}, errors.New("not an ML-DSA-65 key in the seed form of RFC 9881")
 	}
-	return newMLDSAKey(seed), nil
+	return newMLDSAKey([mldsa65.SeedSize]byte(seed)), nil
+}
+
+// encodeEd25519 returns the key as PKCS#8 of RFC 8410.
+func encodeEd25519(private ed25519.PrivateKey) []byte {
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		panic(err) // of a key of another type
+	}
+	return der
 }
 
 // decodeEd25519 reads PKCS#8 of RFC 8410.
@@ -98,18 +89,12 @@ func decodeEd25519(der []byte) (ed25519.PrivateKey, error) {
 }
 
 // encodePEM returns the pair as two PEM blocks: Ed25519 first, then ML-DSA-65.
-func (k *keyPair) encodePEM() ([]byte, error) {
-	first, err := x509.MarshalPKCS8PrivateKey(k.ed25519)
-	if err != nil {
-		return nil, err
-	}
-	second, err := encodeMLDSA(k.mldsa.seed)
-	if err != nil {
-		return nil, err
-	}
-	text := pem.EncodeToMemory(&pem.Block{Type: pemType, Bytes: first})
-	return append(text, pem.EncodeToMemory(&pem.Block{Type: pemType, Bytes: second})...), nil
+func (k *keyPair) encodePEM() []byte {
+	return append(pemBlock(encodeEd25519(k.ed25519)), pemBlock(encodeMLDSA(k.mldsa.seed))...)
 }
+
+// pemBlock returns one private-key block.
+func pemBlock(der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: pemType, Bytes: der}) }
 
 // decodePEM reads what encodePEM returns.
 func decodePEM(text []byte) (*keyPair, error) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cloudflare/circl/sign/mldsa/mldsa65"
 )
 
 func responsePolicy() *ResponsePolicy {
@@ -80,6 +82,8 @@ func TestResponsePolicySpoilt(t *testing.T) {
 		"white space":     {`"epoch":3`, `"epoch": 3`, errPayload},
 		"a member twice":  {`"epoch":3`, `"epoch":3,"epoch":3`, errPayload},
 		"no epoch":        {`"epoch":3,`, ``, errPayload},
+		"epoch a string":  {`"epoch":3`, `"epoch":"3"`, errPayload},
+		"pqc.sig no text": {`"sig":"`, `"sig":"=`, ErrPQC},
 	} {
 		changed := strings.Replace(string(payload), row.old, row.new, 1)
 		spoilt := parts[0] + "." + string(appendBase64(nil, []byte(changed)))
@@ -107,6 +111,35 @@ func TestResponsePolicyClaims(t *testing.T) {
 		if token, err := testSigner(t).IssueResponsePolicy(p); !errors.Is(err, errClaims) {
 			t.Errorf("%s: %.20s, %v", name, token, err)
 		}
+	}
+}
+
+// TestResponsePolicyLifetime: a policy that expires at another time than it has to is refused, though both signatures are good.
+func TestResponsePolicyLifetime(t *testing.T) {
+	s, p := testSigner(t), responsePolicy()
+	header, _ := decodeSegment(responsePolicyHeader(s.KeyID()))
+	for _, row := range []struct {
+		seconds int64
+		want    error
+	}{{ResponsePolicySeconds, nil}, {ResponsePolicySeconds - 1, errLifetime}, {ResponsePolicySeconds + 1, errLifetime}} {
+		claims, at := p.append(nil, p.IssuedAt+row.seconds)
+		signature := make([]byte, mldsa65.SignatureSize)
+		if err := signMLDSA(s.pair.mldsa.private, claims, responsePolicyContext, true, signature); err != nil {
+			t.Fatal(err)
+		}
+		token := forge(s, string(header), string(appendPayload(nil, claims, at, pqcHeadFor(s.PQCKeyID(), responsePolicyContext), signature)))
+		if _, err := testVerifier(t, s).VerifyResponsePolicy(token, "", issuedAt); !errors.Is(err, row.want) {
+			t.Errorf("of %d seconds: %v, want %v", row.seconds, err, row.want)
+		}
+	}
+}
+
+// TestResponsePolicySize: rules that do not fit are not issued.
+func TestResponsePolicySize(t *testing.T) {
+	p := responsePolicy()
+	p.Rules = json.RawMessage(`{"a":"` + strings.Repeat("a", maxResponsePolicyBytes/4*3) + `"}`)
+	if token, err := testSigner(t).IssueResponsePolicy(p); !errors.Is(err, ErrTooLarge) || token != "" {
+		t.Errorf("%d bytes, %v", len(token), err)
 	}
 }
 

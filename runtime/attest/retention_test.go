@@ -31,6 +31,8 @@ func TestRetentionCheckpoint(t *testing.T) {
 	}
 	for name, bad := range map[string]string{
 		"a checkpoint of an end": string(end), "another record": strings.Replace(string(signed), "\n300\n", "\n301\n", 1),
+		"a line less":      signedText(t, signer, strings.TrimSuffix(want.Text(), "export BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"), retentionContext),
+		"another spelling": signedText(t, signer, strings.Replace(want.Text(), "\n300\n", "\n0300\n", 1), retentionContext),
 		"a signature less": string(signed)[:strings.LastIndex(strings.TrimSpace(string(signed)), "\n")+1],
 	} {
 		if _, err := signer.CheckpointVerifier().OpenRetention([]byte(bad)); err == nil {

@@ -72,12 +72,40 @@ func TestParseActivationRefuses(t *testing.T) {
 			t.Errorf("%s %s: %+v %v", row.header, row.payload, a, err)
 		}
 	}
+	for _, text := range []string{"", "a.b", "*." + strings.Repeat("A", 4) + ".", activationToken(private, header, activationClaimsText+strings.Repeat(" ", maxActivationBytes))} {
+		if a, err := ParseActivation(text); !errors.Is(err, errActivation) {
+			t.Errorf("%.40s: %+v %v", text, a, err)
+		}
+	}
 	for _, alg := range []string{"none", "HS256", "RS256", "eddsa", ""} {
 		a, err := ParseActivation(activationToken(private, fmt.Sprintf(`{"alg":%q,"kid":"k"}`, alg), activationClaimsText))
 		if err != nil {
 			t.Errorf("%s: %v", alg, err)
 		} else if err := a.Verify(public); !errors.Is(err, errActivationSignature) {
 			t.Errorf("%s: %v", alg, err)
+		}
+	}
+}
+
+// TestParseActivationKey: a JWK of an Ed25519 public key with a kid is read, and nothing else.
+func TestParseActivationKey(t *testing.T) {
+	const good = `{"kty":"OKP","crv":"Ed25519","kid":"k","use":"sig","alg":"EdDSA","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}`
+	kid, key, err := ParseActivationKey([]byte(good))
+	if err != nil || kid != "k" || FormatOperatorKey(key) != "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" {
+		t.Errorf("%s, %x, %v", kid, key, err)
+	}
+	for _, row := range []struct{ old, new, says string }{
+		{`"use":"sig","alg":"EdDSA",`, ``, ""},
+		{`"kid"`, `"kid":"j","kid"`, "not a JWK"},
+		{`"kid":"k",`, ``, "no kid"},
+		{`"use":"sig"`, `"use":"enc"`, "use is not sig"},
+		{`"alg":"EdDSA"`, `"alg":"ES256"`, "alg is not EdDSA"},
+		{`"kty":"OKP","crv":"Ed25519"`, `"kty":"oct","k":"AA"`, "not an Ed25519 public key"},
+		{"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo", "AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "not a point of the curve"},
+	} {
+		_, _, err := ParseActivationKey([]byte(replace(t, good, row.old, row.new)))
+		if (err == nil) != (row.says == "") || err != nil && !strings.Contains(err.Error(), row.says) {
+			t.Errorf("%s: %v, want %q", row.new, err, row.says)
 		}
 	}
 }

@@ -48,12 +48,8 @@ func (s *Signer) list(pair *keyPair, until int64) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errKeyFile, err)
 	}
-	quantum, err := listMLDSA(pair.mldsa.public, until)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errKeyFile, err)
-	}
 	s.ed25519 = append(s.ed25519, classical)
-	s.mldsa = append(s.mldsa, quantum)
+	s.mldsa = append(s.mldsa, listMLDSA(pair.mldsa.public, until))
 	return nil
 }
 
