@@ -82,16 +82,18 @@ func (c *exportCommand) run(std cli.Streams, s *cmdsettings.Settings, store *pgl
 // besideOf is where a record is made.
 func besideOf(to string) string { return to + ".exporting" }
 
-// undo lets instances decide over the database again, unless the record is in the folder that was made: a command or a service may have
-// added to it there. A record that an export has made but not named is removed.
+// undo lets instances decide over the database again, unless the record is in the folder that was made, where a command or a service may have
+// added to it, or was imported from there into another store. A record that an export has made but not named is removed.
 func undo(std cli.Streams, store *pgledger.Store) error {
 	err := store.Undrain(func(moved string) error {
-		made, _ := pathsOf(moved)
+		made, imported := pathsOf(moved)
 		switch {
 		case moved == "":
 			return cli.Fail("the record was not exported; there is nothing to undo")
 		case !cli.IsMissing(made):
 			return cli.Fail("the record is in %s, and would be served twice; if nothing has run on it there, move it away first, for good", made)
+		case !cli.IsMissing(imported):
+			return cli.Fail("the record was imported from %s into another store, and both would serve it; if no instance has run on that store, remove its database first, and then %s", moved, moved)
 		case !cli.IsMissing(besideOf(made)):
 			return os.RemoveAll(besideOf(made))
 		}

@@ -166,6 +166,28 @@ func TestMoveInterrupted(t *testing.T) {
 	}
 }
 
+// TestUndoImported: an export is not undone where the record continues in another store, into which it was imported from the folder.
+func TestUndoImported(t *testing.T) {
+	s := newSite(t)
+	back, first := filepath.Join(t.TempDir(), "back"), os.Getenv("SVC_STORE")
+	s.must(s.run(&initCommand{}))
+	s.must(s.run(&importCommand{From: s.data}))
+	s.must(s.run(&exportCommand{To: back}))
+	t.Setenv("SVC_STORE", pgtest.Start(t).URL())
+	s.must(s.run(&initCommand{}))
+	s.must(s.run(&importCommand{From: back}))
+	t.Setenv("SVC_STORE", first)
+	s.fails("was imported from "+back+" into another store", &exportCommand{Undo: true})
+	if where := s.served(s.data, back); where != nil {
+		t.Errorf("the record is served in %v, too", where)
+	}
+	s.must(os.RemoveAll(back))
+	s.must(s.run(&exportCommand{Undo: true}))
+	if where := s.served(s.data, back); !slices.Equal(where, []string{"database"}) {
+		t.Errorf("served in %v after the export was undone", where)
+	}
+}
+
 // TestImportEndsTwice: an import that ended when the database had the record is no reason to import it into another one, once it has said so.
 func TestImportEndsTwice(t *testing.T) {
 	s := newSite(t)
