@@ -13,6 +13,7 @@ import (
 
 	"bailiff/cmd/bailiff/cli"
 	"bailiff/cmd/bailiff/client"
+	"bailiff/cmd/bailiff/serve"
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/runtime/atomicfile"
 	"bailiff/runtime/attest"
@@ -28,6 +29,7 @@ import (
 type importCommand struct {
 	From string `help:"The data folder of the service so far." required:"" placeholder:"DIR" type:"path"`
 	cli.ProgressFlag
+	Moved        bool `help:"Import the folder although it is a copy. No service may run on the original any more."`
 	NoCheckpoint bool `help:"Import although the folder has no checkpoint that the record fits; records that were cut off are not noticed then."`
 }
 
@@ -55,6 +57,9 @@ func (c *importCommand) run(std cli.Streams, s *cmdsettings.Settings, store *pgl
 	from, to := pathsOf(c.From)
 	if client.DialAdmin(filepath.Join(c.From, filepath.Base(s.AdminSocket()))) != nil {
 		return cli.Fail("a service runs on %s; stop it first", c.From)
+	}
+	if err := c.original(from, to); err != nil {
+		return err
 	}
 	status, err := store.Status()
 	switch {
@@ -94,6 +99,16 @@ func (c *importCommand) run(std cli.Streams, s *cmdsettings.Settings, store *pgl
 	}
 	if err := over.keep(s, c.From); err != nil {
 		return cli.Fail("the record was imported, and the checkpoints of its slots can't be written: %v", err)
+	}
+	return nil
+}
+
+// original refuses a copy of a data folder, as serve does, wherever its record is.
+func (c *importCommand) original(records ...string) error {
+	for _, record := range records {
+		if err := serve.CheckPlaceOf(record, "import it with --moved"); err != nil && !c.Moved {
+			return cli.Fail("%v", err)
+		}
 	}
 	return nil
 }

@@ -188,6 +188,22 @@ func TestUndoImported(t *testing.T) {
 	}
 }
 
+// TestImportCopy: a copy of a data folder is imported only where it is said that no service runs on the original.
+func TestImportCopy(t *testing.T) {
+	s := newSite(t)
+	s.must(s.run(&initCommand{}))
+	place := filepath.Join(s.data, "ledger", "place")
+	s.must(os.WriteFile(place, []byte("1 2.000000003\n"), 0o600)) // it is of another file
+	s.fails("import it with --moved", &importCommand{From: s.data})
+	if where := s.served(s.data); !slices.Equal(where, []string{"data"}) {
+		t.Errorf("served in %v after an import was refused", where)
+	}
+	s.must(os.Rename(filepath.Join(s.data, "ledger"), filepath.Join(s.data, "ledger.imported"))) // as an interrupted import leaves it
+	s.fails("import it with --moved", &importCommand{From: s.data})
+	s.must(os.Rename(filepath.Join(s.data, "ledger.imported"), filepath.Join(s.data, "ledger")))
+	s.must(s.run(&importCommand{From: s.data, Moved: true}))
+}
+
 // TestImportEndsTwice: an import that ended when the database had the record is no reason to import it into another one, once it has said so.
 func TestImportEndsTwice(t *testing.T) {
 	s := newSite(t)
