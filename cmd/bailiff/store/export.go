@@ -146,10 +146,7 @@ func (c *exportCommand) fitsOne(s *cmdsettings.Settings, signer *attest.Signer, 
 	if err != nil {
 		return false, cli.Fail("%s: %v", path, err)
 	}
-	chain, err := commit.VerifyChain(log, kept.LSN)
-	if err == nil && chain.Begins.After.LSN > 0 {
-		_, err = retention.VerifyBeginning(chain.Begins, verifier)
-	}
+	chain, err := verified(log, kept.LSN, verifier)
 	if err != nil {
 		return false, cli.Fail("the record is not good, and nothing was exported: %v", err)
 	}
@@ -163,6 +160,15 @@ func (c *exportCommand) fitsOne(s *cmdsettings.Settings, signer *attest.Signer, 
 		return false, cli.Fail("%v (%s)", err, path)
 	}
 	return true, nil
+}
+
+// verified verifies a log, and that the service has signed what it begins with.
+func verified(log commit.Log, at uint64, by *attest.CheckpointVerifier) (commit.Verified, error) {
+	chain, err := commit.VerifyChain(log, at)
+	if err == nil && chain.Begins.After.LSN > 0 {
+		_, err = retention.VerifyBeginning(chain.Begins, by)
+	}
+	return chain, err
 }
 
 // folder is that of the files that retention has exported.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -114,13 +115,18 @@ func (s *site) interrupted(step string, command interface{ Run(cli.Streams) erro
 	planted := errors.New("a planted fault")
 	reached = func(at string) error {
 		if at == step {
-			return planted
+			panic(planted)
 		}
 		return nil
 	}
-	defer func() { reached = func(string) error { return nil } }()
-	if err := s.run(command); !errors.Is(err, planted) {
-		s.Fatalf("%s: %v", step, err)
+	defer func() {
+		reached = func(string) error { return nil }
+		if at := recover(); at != planted { //nolint:errorlint // it is that one
+			s.Fatalf("%s: it ended with %v", step, at)
+		}
+	}()
+	if err := s.run(command); err != nil {
+		s.Error(err)
 	}
 }
 
@@ -204,22 +210,56 @@ func TestImportCopy(t *testing.T) {
 	s.must(s.run(&importCommand{From: s.data, Moved: true}))
 }
 
-// TestImportEndsTwice: an import that ended when the database had the record is no reason to import it into another one, once it has said so.
-func TestImportEndsTwice(t *testing.T) {
+// TestImportResumed: an import that was killed when the database had the record is ended by a further one into the same store, also where an
+// instance has run on it meanwhile. No other store gets the record, before and after that.
+func TestImportResumed(t *testing.T) {
 	s := newSite(t)
-	importing := &importCommand{From: s.data}
-	s.must(s.run(&initCommand{}))
+	importing, first, slots := &importCommand{From: s.data}, os.Getenv("SVC_STORE"), 2
+	s.must(s.run(&initCommand{Slots: &slots}))
+	checkpoint := func(slot int) string {
+		text, err := os.ReadFile(filepath.Join(s.data, "checkpoint-"+strconv.Itoa(slot)))
+		if err != nil {
+			return ""
+		}
+		return string(text)
+	}
 	s.interrupted("the database has the record", importing)
-	if where := s.served(s.data); !slices.Equal(where, []string{"database"}) {
-		t.Errorf("served in %v", where)
+	if checkpoint(2) != "" {
+		t.Fatal("it had ended")
+	}
+	other := pgtest.Start(t).URL()
+	t.Setenv("SVC_STORE", other)
+	s.must(s.run(&initCommand{}))
+	s.fails("was interrupted, so that one may have it", importing)
+	t.Setenv("SVC_STORE", first)
+	s.interrupted("the checkpoints are signed", importing)
+	second := checkpoint(2)
+	s.must(os.Remove(filepath.Join(s.data, "checkpoint-1")))
+	s.must(s.run(importing))
+	if checkpoint(0) == "" || checkpoint(1) == "" || second == "" || checkpoint(2) != second {
+		t.Errorf("the checkpoints: %q, %q, %q, which was %q", checkpoint(0), checkpoint(1), checkpoint(2), second)
 	}
 	s.fails("has records already", importing)
-	t.Setenv("SVC_STORE", pgtest.Start(t).URL())
-	s.must(s.run(&initCommand{}))
-	s.must(s.run(importing)) // the folder does not know better
-	t.Setenv("SVC_STORE", pgtest.Start(t).URL())
-	s.must(s.run(&initCommand{}))
+	t.Setenv("SVC_STORE", other)
 	s.fails("was imported already", importing)
+	if where := s.served(s.data); where != nil {
+		t.Errorf("served in %v", where)
+	}
+	s.must(os.Remove(filepath.Join(s.data, "ledger.imported", "imported")))
+	s.must(os.Remove(filepath.Join(s.data, "ledger.imported", "importing")))
+	s.fails("the store (not known) was interrupted", importing)
+}
+
+// TestImportOther: a store that has another record is not taken for one that has the folder's, for which its import was begun.
+func TestImportOther(t *testing.T) {
+	s := newSite(t)
+	s.must(s.run(&initCommand{}))
+	s.interrupted("the folder's record is set aside", &importCommand{From: s.data})
+	l, err := pebbleledger.Open(filepath.Join(s.keys, "ledger"), pebbleledger.Options{Random: rand.Reader})
+	s.must(err)
+	s.must(errors.Join(l.CreateKey(t.Context(), ledgertest.NewKey(1)), l.Close()))
+	s.must(s.run(&importCommand{From: s.keys, NoCheckpoint: true}))
+	s.fails("has records already", &importCommand{From: s.data})
 }
 
 // TestExportOfSlots exports the logs of slots: an instance's checkpoints are held against them, a collector gets what it has not got of any slot,
