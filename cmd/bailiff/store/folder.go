@@ -46,6 +46,9 @@ func setAside(from, to, store string) (aside bool, err error) {
 	if err := held(from); err != nil {
 		return false, err
 	}
+	if err := os.Remove(donePath(from)); err != nil && !errors.Is(err, fs.ErrNotExist) { // of an import from which it was taken back
+		return false, err
+	}
 	if err := atomicfile.ReplacePrivate(intentPath(from), []byte(store+"\n")); err != nil {
 		return false, err
 	}

@@ -250,6 +250,26 @@ func TestImportResumed(t *testing.T) {
 	s.fails("the store (not known) was interrupted", importing)
 }
 
+// TestImportAgain: a record that is taken back as the service says is imported again as if for the first time, also where that is interrupted.
+func TestImportAgain(t *testing.T) {
+	s := newSite(t)
+	importing, record := &importCommand{From: s.data}, filepath.Join(s.data, "ledger")
+	s.must(s.run(&initCommand{}))
+	s.must(s.run(importing))
+	for _, step := range []string{"", "the folder's record is set aside", "the database has the record"} {
+		s.must(os.Rename(record+".imported", record))
+		t.Setenv("SVC_STORE", pgtest.Start(t).URL())
+		s.must(s.run(&initCommand{}))
+		if step != "" {
+			s.interrupted(step, importing)
+		}
+		s.must(s.run(importing))
+		if where := s.served(s.data); !slices.Equal(where, []string{"database"}) || cli.IsMissing(filepath.Join(record+".imported", "imported")) {
+			t.Errorf("%q: served in %v", step, where)
+		}
+	}
+}
+
 // TestImportOther: a store that has another record is not taken for one that has the folder's, for which its import was begun.
 func TestImportOther(t *testing.T) {
 	s := newSite(t)
