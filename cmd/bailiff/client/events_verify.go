@@ -74,6 +74,9 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 	if path == "" {
 		path = s.CheckpointPath()
 	}
+	if err := Moved(s); err != nil {
+		return err
+	}
 	return c.verifyLog(std, part{Settings: s}, path)
 }
 

@@ -109,6 +109,19 @@ func (s *site) served(folders ...string) (where []string) {
 	return where
 }
 
+// failing has a command fail at a step.
+func (s *site) failing(step string, command interface{ Run(cli.Streams) error }) {
+	s.Helper()
+	reached = func(at string) error {
+		if at == step {
+			return errors.New("a planted fault")
+		}
+		return nil
+	}
+	defer func() { reached = func(string) error { return nil } }()
+	s.fails("a planted fault", command)
+}
+
 // interrupted has a command end at a step, as if it had been killed there, and then runs it again.
 func (s *site) interrupted(step string, command interface{ Run(cli.Streams) error }) {
 	s.Helper()
@@ -157,12 +170,22 @@ func TestMoveInterrupted(t *testing.T) {
 	exporting := &exportCommand{To: back}
 	s.interrupted("the folder is made", exporting)
 	is("database")
+	alone, err := cmdsettings.Read([]string{"SVC_DATA_DIR=" + back})
+	s.must(err)
+	if _, err := client.OpenLedger(alone, system.Real(clock.System()), nil, nil, nil); err == nil || !strings.Contains(err.Error(), "was interrupted") || !cli.IsMissing(alone.LedgerPath()) {
+		t.Errorf("a service on a folder to which an export was interrupted: %v", err)
+	}
+	s.must(os.WriteFile(filepath.Join(back, "otlp"), nil, 0o600))
+	s.must(os.Chmod(back, 0o755))
 	s.interrupted("the database has let go", exporting)
 	is()
 	s.fails("--undo", exporting)
 	s.must(s.run(&exportCommand{Undo: true}))
 	s.must(s.run(exporting))
 	is("back")
+	if info, err := os.Stat(back); err != nil || info.Mode().Perm() != 0o700 || !cli.IsMissing(filepath.Join(back, "otlp")) {
+		t.Errorf("the folder: %v, %v", info.Mode(), err)
+	}
 	s.fails("would be served twice", &exportCommand{Undo: true})
 	if err := s.run(&statusCommand{}); err == nil || !strings.Contains(s.said.String(), "the record was exported to "+back) {
 		t.Errorf("%v: %s", err, s.said.String())
@@ -395,6 +418,9 @@ func TestMoveRefused(t *testing.T) {
 	s.must(err)
 	s.fails("the instance a decides; stop every instance first", importing)
 	s.fails("the instance a decides; stop every instance first", &exportCommand{To: back})
+	if !cli.IsMissing(back) {
+		t.Error("an export that was refused leaves a folder")
+	}
 	s.must(running.Close())
 	if where := s.served(s.data); !slices.Equal(where, []string{"data"}) {
 		t.Fatalf("served in %v", where)
@@ -403,9 +429,20 @@ func TestMoveRefused(t *testing.T) {
 
 	t.Setenv("SVC_DATA_DIR", t.TempDir())
 	s.fails("--no-checkpoint", &exportCommand{To: back})
+	t.Setenv("SVC_DATA_DIR", s.data)
+	s.failing("the folder is made", &exportCommand{To: back})
+	if !cli.IsMissing(back) {
+		t.Error("an export that failed leaves a folder")
+	}
+	s.must(os.Mkdir(back, 0o700))
+	s.failing("the folder is made", &exportCommand{To: back})
+	s.must(os.Remove(back)) // it is empty
+	t.Setenv("SVC_DATA_DIR", t.TempDir())
 	s.fails("give --to", &exportCommand{})
 	t.Setenv("SVC_DATA_DIR", s.data)
 	s.must(os.MkdirAll(filepath.Join(back, "ledger"), 0o700))
+	s.fails("is there already", &exportCommand{To: back})
+	s.must(os.Rename(filepath.Join(back, "ledger"), filepath.Join(back, "other")))
 	s.fails("is there already", &exportCommand{To: back})
 }
 
