@@ -287,9 +287,12 @@ func (c *importCommand) checkpoint(s *cmdsettings.Settings) (kept attest.Checkpo
 		return kept, err
 	}
 	path := filepath.Join(c.From, filepath.Base(s.CheckpointPath()))
+	if cli.IsMissing(path) {
+		return kept, cli.Fail("there is no checkpoint in %s, so missing records cannot be ruled out; put it back, or, if no record can be missing, give --no-checkpoint", c.From)
+	}
 	text, err := cli.ReadFile(path, attest.MaxCheckpointBytes)
 	if err != nil {
-		return kept, err
+		return kept, cli.Fail("%v", err)
 	}
 	if kept, err = signer.CheckpointVerifier().Open(text); err != nil {
 		return kept, cli.Fail("%s: %v", path, err)

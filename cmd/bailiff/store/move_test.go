@@ -396,7 +396,7 @@ func TestMoveRefused(t *testing.T) {
 	s.fails("is of the environment production", importing)
 	t.Setenv("SVC_ENV", "production")
 	t.Setenv("SVC_KEY_DIR", t.TempDir())
-	s.fails("there are no signing keys", importing)
+	s.fails("set SVC_KEY_DIR or SVC_SIGNING_KEY_FILE", importing)
 	other := t.TempDir()
 	_, err := attest.LoadOrCreate(other, rand.Reader)
 	s.must(err)
@@ -422,11 +422,22 @@ func TestMoveRefused(t *testing.T) {
 		t.Error("an export that was refused leaves a folder")
 	}
 	s.must(running.Close())
+	checkpoint := filepath.Join(s.data, "checkpoint")
+	s.must(os.Rename(checkpoint, checkpoint+".away"))
+	s.fails("give --no-checkpoint", importing)
+	s.must(os.Rename(checkpoint+".away", checkpoint))
 	if where := s.served(s.data); !slices.Equal(where, []string{"data"}) {
 		t.Fatalf("served in %v", where)
 	}
 	s.must(s.run(importing))
+}
 
+// TestExportRefused: an export that is refused, or fails, leaves nothing behind, and takes no folder that has something.
+func TestExportRefused(t *testing.T) {
+	s := newSite(t)
+	back := filepath.Join(t.TempDir(), "back")
+	s.must(s.run(&initCommand{}))
+	s.must(s.run(&importCommand{From: s.data}))
 	t.Setenv("SVC_DATA_DIR", t.TempDir())
 	s.fails("--no-checkpoint", &exportCommand{To: back})
 	t.Setenv("SVC_DATA_DIR", s.data)
