@@ -23,7 +23,7 @@ func (a *Reader) Evidence(ctx context.Context, id, keyID string) (*evidence.Bund
 	if a.Signer == nil {
 		return nil, fmt.Errorf("%w: no service runs on this data, and it is the service that signs; start it", ledger.ErrUnavailable)
 	}
-	if err := a.Ledger.Flush(ctx); err != nil { // what is deferred is found, too
+	if err := a.Ledger.Flush(ctx); err != nil { // deferred events are found, too
 		return nil, err
 	}
 	event, err := a.findEvent(ctx, id, keyID)

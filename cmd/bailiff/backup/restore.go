@@ -65,7 +65,7 @@ func (c *restoreCommand) Run(std cli.Streams) error {
 		return c.check(std, s)
 	}
 	if err := s.WithoutStore("restore"); err != nil {
-		return cli.Usage("%v", err)
+		return cli.Fail("%v", err)
 	}
 	if _, err := os.Lstat(s.LedgerPath()); !errors.Is(err, fs.ErrNotExist) {
 		return cli.Fail("%s is there already; a backup is restored where no data is: move %s away, or set SVC_DATA_DIR", s.LedgerPath(), s.DataDir)

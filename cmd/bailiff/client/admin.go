@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -94,6 +93,9 @@ func WithAdmin(std cli.Streams, ledgerIs presence, use func(context.Context, Adm
 	if _, err := os.Stat(s.LedgerPath()); err != nil && s.Store == "" {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return cli.Hidden(err)
+		}
+		if err := Moved(s); err != nil {
+			return err
 		}
 		if ledgerIs == MustExist {
 			return cli.Fail("there is no data in %s; go to the service's folder, or set SVC_DATA_DIR", s.DataDir)
@@ -241,9 +243,8 @@ func (o *ofStore) Close() error {
 // OpenLedger opens the ledger in the data folder; errorf, where given, gets what its store reports, counts what is
 // made durable, and again says how the ledger is opened again when it has failed.
 func OpenLedger(s *cmdsettings.Settings, calls system.Calls, errorf func(format string, arguments ...any), counts *metrics.Metrics, again *reopen.Options) (ledger.Ledger, error) {
-	if there, err := os.Lstat(cmdsettings.Imported(s.LedgerPath())); err == nil && cli.IsMissing(s.LedgerPath()) {
-		return nil, fmt.Errorf("the record of %s was imported into a database, which continues it: set SVC_STORE; or, where no instance has run on the database, rename %s to %s",
-			s.DataDir, there.Name(), filepath.Base(s.LedgerPath()))
+	if err := Moved(s); err != nil {
+		return nil, err
 	}
 	l, err := pebbleledger.Open(s.LedgerPath(), pebbleledger.Options{
 		Random: calls.Random, AdminSocket: s.AdminSocket(), Errorf: errorf, Observer: counts, Clock: calls.Clock, Go: calls.Go, Reopen: again,

@@ -74,6 +74,9 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 	if path == "" {
 		path = s.CheckpointPath()
 	}
+	if err := Moved(s); err != nil {
+		return err
+	}
 	return c.verifyLog(std, part{Settings: s}, path)
 }
 
@@ -325,7 +328,7 @@ func (c *CheckpointKeys) Verifier(s *cmdsettings.Settings) (*attest.CheckpointVe
 	case c.JWKS == "" && c.PQCKeys == "":
 		signer, err := ExistingSigner(s)
 		if err != nil {
-			return nil, err
+			return nil, cli.Fail("%v, or give --jwks and --pqc-keys", err)
 		}
 		return signer.CheckpointVerifier(), nil
 	case c.JWKS == "" || c.PQCKeys == "":
@@ -347,7 +350,7 @@ func ExistingSigner(s *cmdsettings.Settings) (*attest.Signer, error) {
 	if s.SigningKeyFile == "" {
 		switch _, err := os.Stat(s.SigningKeyPath()); {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, cli.Fail("there are no signing keys in %s; give --jwks and --pqc-keys", s.KeyDir)
+			return nil, cli.Fail("there are no signing keys in %s; set SVC_KEY_DIR or SVC_SIGNING_KEY_FILE to those of the service", s.KeyDir)
 		case err != nil:
 			return nil, cli.Fail("the signing keys can't be read: %v", err)
 		}

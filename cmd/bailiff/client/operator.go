@@ -40,11 +40,11 @@ func printOperator(std cli.Streams, view *accounts.OperatorView) error {
 	if current == "" {
 		current = "is not known; set SVC_OPERATOR_PUBLIC_KEY"
 	}
-	lines := []string{"operator " + current}
+	err := printLine(std.Out, "operator "+current)
 	for _, key := range view.Replaced {
-		lines = append(lines, "replaced "+key)
+		err = errors.Join(err, printLine(std.Out, "replaced "+key))
 	}
-	return printLine(std.Out, strings.Join(lines, "\n"))
+	return err
 }
 
 type operatorRotateCommand struct {

@@ -75,7 +75,9 @@ func (p *Patient) examineRecord() {
 		return
 	}
 	if cli.IsMissing(s.LedgerPath()) {
-		if !cli.IsMissing(s.CheckpointPath()) {
+		if err := client.Moved(s); err != nil {
+			p.Add(Trouble, "record", "%v", err)
+		} else if !cli.IsMissing(s.CheckpointPath()) {
 			p.Add(Trouble, "record", "%s is gone, and %s says that there was one; restore the data from a backup", s.LedgerPath(), s.CheckpointPath())
 		}
 		return

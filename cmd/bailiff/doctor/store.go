@@ -60,6 +60,9 @@ func (p *Patient) judgeStore(status *pgledger.Status, trust bool) {
 	if status.Lone != "" && !trust {
 		p.Add(Doubt, "store", "synchronous_standby_names is %q: losing one standby stops every decision until it is back or the setting names another one; with a second standby, ANY 1 (b, c) does without either", status.Lone)
 	}
+	if status.Moved != "" {
+		p.Add(Trouble, "store", "the record was exported to %s, and no instance decides over the database; start the service on that folder, without SVC_STORE, or, if nothing has run on it, take that back with bailiff store export --undo", status.Moved)
+	}
 	if status.Changes {
 		p.Add(Doubt, "store", "the role of SVC_STORE may change and remove records; let services use one that bailiff store init --role has prepared")
 	}

@@ -22,6 +22,7 @@ func TestJudgeStore(t *testing.T) {
 		{pgledger.Status{Lone: "b"}, false, false, Doubt},
 		{pgledger.Status{Lone: "b"}, true, false, ""},
 		{pgledger.Status{Changes: true}, false, false, Doubt},
+		{pgledger.Status{Moved: "/data"}, false, false, Trouble},
 		{pgledger.Status{Offset: -2 * time.Second}, false, false, Trouble},
 		{pgledger.Status{Offset: 700 * time.Millisecond}, false, false, Doubt},
 		{pgledger.Status{Offset: 100 * time.Millisecond}, false, false, ""},

@@ -21,6 +21,12 @@ import (
 // refuses to go on until its operator has decided.
 var errMissing = errors.New("records are missing")
 
+// errOtherStore says that the checkpoint is of a log that the store does not have.
+var errOtherStore = errors.New("the last checkpoint in the data folder is not of this store")
+
+// misfits reports whether an error says that the ledger is not what a checkpoint signed.
+func misfits(err error) bool { return errors.Is(err, errMissing) || errors.Is(err, errOtherStore) }
+
 // proof says by what a start sees that no records are missing. The zero proof is the checkpoint in the data folder.
 type proof struct {
 	file string // a checkpoint that was kept elsewhere
@@ -57,7 +63,7 @@ func (r *service) checkRecord(ctx context.Context, by proof) error {
 		if path == "" {
 			path = r.settings.CheckpointPath()
 		}
-		if err := r.compare(path, head); err != nil && (by.file != "" || !errors.Is(err, fs.ErrNotExist) || r.servedBefore()) {
+		if err := r.compare(path, 0, head); err != nil && (by.file != "" || !errors.Is(err, fs.ErrNotExist) || r.servedBefore()) {
 			return err
 		}
 	}
@@ -89,9 +95,9 @@ func (r *service) remedy() string {
 	return "put it back, or start with serve --checkpoint FILE, a copy that was kept elsewhere; if no record can be missing, start once with serve --no-checkpoint"
 }
 
-// compare holds the head of the ledger against a checkpoint. The error wraps errMissing where the ledger does not reach
-// it, and fs.ErrNotExist where there is none.
-func (r *service) compare(path string, head ledger.Head) error {
+// compare holds the head of the ledger, or of a slot's log, against a checkpoint. The error wraps errMissing where the ledger does not reach
+// it, errOtherStore where the store has no such log, and fs.ErrNotExist where there is none.
+func (r *service) compare(path string, slot int, head ledger.Head) error {
 	kept, err := ReadCheckpoint(path, r.signer.CheckpointVerifier())
 	var unread *fs.PathError
 	switch {
@@ -99,6 +105,10 @@ func (r *service) compare(path string, head ledger.Head) error {
 		return fmt.Errorf("the last checkpoint can't be read, so missing records cannot be ruled out: %w; %s", err, r.remedy())
 	case err != nil:
 		return fmt.Errorf("the last checkpoint, %s, was altered or is another service's, so missing records cannot be ruled out: %w; %s", path, err, r.remedy())
+	case r.store != nil && kept.Stream != head.Stream && r.never(slot, kept.Stream):
+		return fmt.Errorf("%w: %s, signed at %s, is of record %d of the log %x, which the store does not have; if an instance of another store had the folder, "+
+			"set SVC_DATA_DIR to a new one, or remove the files checkpoint and checkpoint-N; if the database was put back to a state from before that log began, find the one that has it",
+			errOtherStore, path, kept.At.Format(time.RFC3339), kept.LSN, kept.Stream)
 	case kept.Stream != head.Stream || kept.LSN > head.LSN || kept.LSN == head.LSN && kept.Hash != head.Hash:
 		without := "restore a newer backup, or start once with serve --no-checkpoint to go on without them"
 		if r.store != nil {
@@ -110,6 +120,22 @@ func (r *service) compare(path string, head ledger.Head) error {
 	return nil
 }
 
+// never reports whether the log of a slot is, and was before each time that it was restored, another one than a checkpoint is of.
+func (r *service) never(slot int, stream [16]byte) bool {
+	found := false
+	err := r.store.Look(slot, func(log commit.Log) error {
+		_, err := commit.VerifyLog(log, func(from ledger.Beginning) error {
+			found = found || from.After.Stream == stream
+			return nil
+		}, func(head ledger.Head) error {
+			found = found || head.Stream == stream
+			return nil
+		})
+		return err
+	})
+	return err == nil && !found
+}
+
 // durableHead returns the end of the ledger, after everything in it has been made durable: what is deferred could be cut
 // off otherwise.
 func (r *service) durableHead(ctx context.Context) (ledger.Head, error) {
@@ -119,7 +145,7 @@ func (r *service) durableHead(ctx context.Context) (ledger.Head, error) {
 	return r.ledger.Head(ctx)
 }
 
-// keepCheckpoint signs how far the ledger has come while the service runs. The error wraps errMissing where the ledger
+// keepCheckpoint signs how far the ledger has come while the service runs. The error is one of misfits where the ledger
 // does not reach the checkpoint that is there. One that has vanished, or can't be verified, is replaced.
 func (r *service) keepCheckpoint(ctx context.Context) error {
 	if r.many != nil {
@@ -129,9 +155,9 @@ func (r *service) keepCheckpoint(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = r.compare(r.settings.CheckpointPath(), head)
+	err = r.compare(r.settings.CheckpointPath(), 0, head)
 	switch {
-	case errors.Is(err, errMissing):
+	case misfits(err):
 		return err
 	case err != nil && r.signed[r.settings.CheckpointPath()].LSN > 0:
 		r.log.Error("the checkpoint was removed or changed while the service ran; it is written again", "path", r.settings.CheckpointPath(), "error", err)
@@ -239,7 +265,7 @@ func (r *service) slotOpened(slot int, l *commit.Ledger) error {
 	if err != nil {
 		return err
 	}
-	err = r.compare(r.settings.SlotCheckpointPath(slot), head)
+	err = r.compare(r.settings.SlotCheckpointPath(slot), slot, head)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -46,7 +46,7 @@ func TestPlace(t *testing.T) {
 			t.Errorf("%s: %v", to, err)
 		}
 	}
-	if err := os.Truncate(placePath(at("renamed")), 0); err != nil {
+	if err := os.Truncate(placePath(at("renamed").LedgerPath()), 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := CheckPlace(at("renamed")); err != nil {

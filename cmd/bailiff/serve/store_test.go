@@ -2,18 +2,22 @@ package serve
 
 import (
 	"crypto/rand"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"bailiff/cmd/bailiff/cli"
 	"bailiff/cmd/bailiff/settings"
 	"bailiff/fuzz/kit/pgtest"
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/clock"
+	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	pgledger "bailiff/runtime/ledger/postgres"
 	"bailiff/runtime/ledger/reopen"
@@ -151,5 +155,50 @@ func TestOwnRecord(t *testing.T) {
 	err = (&quickstartCommand{}).Run(cli.Streams{Out: io.Discard, Err: io.Discard})
 	if err == nil || !strings.Contains(err.Error(), "quickstart works on SVC_DATA_DIR alone") {
 		t.Errorf("quickstart: %v", err)
+	}
+}
+
+// TestCheckpointOfOtherStore: a checkpoint of a log that the store never had is told from one of a log that it had before it was restored.
+func TestCheckpointOfOtherStore(t *testing.T) {
+	r := storeService(t, pgtest.Start(t))
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := r.store.Init(pgledger.Setup{})
+	must(err)
+	r.signer, err = r.readSigner()
+	must(err)
+	head := func() ledger.Head {
+		l, err := r.store.Ledger(commit.Options{Random: rand.Reader}, reopen.Options{Random: rand.Reader})
+		must(err)
+		must(l.CreateKey(t.Context(), ledgertest.NewKey(uint64(time.Now().UnixNano()))))
+		head, err := l.Head(t.Context())
+		must(errors.Join(err, l.Close()))
+		return head
+	}
+	before := head()
+	must(r.store.Continue(func(now time.Time, to *pgledger.Filling) error {
+		one, err := commit.Continue(to.Logs()[0], rand.Reader)
+		if err == nil {
+			_, err = one.Finish(ledger.Restoration{At: now.UnixNano(), Taken: now.Unix(), Thawed: true}, rand.Reader)
+		}
+		return err
+	}))
+	after, other := head(), before
+	other.Stream[0]++
+	path := r.settings.CheckpointPath()
+	for _, c := range []struct {
+		kept ledger.Head
+		want error
+	}{{after, nil}, {before, errMissing}, {other, errOtherStore}} {
+		signed, err := r.signer.SignCheckpoint(attest.Checkpoint{Stream: c.kept.Stream, LSN: c.kept.LSN, Hash: c.kept.Hash, At: time.Unix(1, 0)})
+		must(err)
+		must(os.WriteFile(path, signed, 0o600))
+		if err := r.compare(path, 0, after); !errors.Is(err, c.want) || misfits(err) != (c.want != nil) {
+			t.Errorf("%+v: %v", c, err)
+		}
 	}
 }

@@ -84,7 +84,7 @@ func (r *service) warnOfOutdatedHolds() {
 // renewCheckpoint writes the checkpoint, and says where it can't. Only where records are missing that is a failure.
 func (r *service) renewCheckpoint(ctx context.Context) error {
 	err := r.keepCheckpoint(ctx)
-	if errors.Is(err, errMissing) {
+	if misfits(err) {
 		return err
 	}
 	if err != nil && !errors.Is(err, ledger.ErrUnavailable) && ctx.Err() == nil {

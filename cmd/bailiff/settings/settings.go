@@ -342,6 +342,9 @@ func (s *Settings) LedgerPath() string { return filepath.Join(s.DataDir, "ledger
 // Imported is how the record of a data folder is called that was imported into a database: no service starts on it by mistake.
 func Imported(ledger string) string { return ledger + ".imported" }
 
+// Exporting is how the record of a data folder is called while it is made of a database's.
+func Exporting(ledger string) string { return ledger + ".exporting" }
+
 // AdminSocket is the socket by which the operator's commands reach a running service.
 func (s *Settings) AdminSocket() string { return filepath.Join(s.DataDir, "admin.sock") }
 

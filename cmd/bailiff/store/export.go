@@ -6,8 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"bailiff/cmd/bailiff/cli"
@@ -57,7 +60,7 @@ func (c *exportCommand) Run(std cli.Streams) error {
 func (c *exportCommand) run(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store, busy func(error, string) error) error {
 	switch {
 	case c.Undo:
-		return undo(std, store)
+		return undo(std, s, store)
 	case c.To == "":
 		return cli.Usage("give --to, the data folder to make")
 	}
@@ -79,21 +82,20 @@ func (c *exportCommand) run(std cli.Streams, s *cmdsettings.Settings, store *pgl
 	return err
 }
 
-// besideOf is where a record is made.
-func besideOf(to string) string { return to + ".exporting" }
-
-// undo lets instances decide over the database again, unless the record is in the folder that was made: a command or a service may have
-// added to it there. A record that an export has made but not named is removed.
-func undo(std cli.Streams, store *pgledger.Store) error {
+// undo lets instances decide over the database again, unless the record is in the folder that was made, where a command or a service may have
+// added to it, or was imported from there into another store. A record that an export has made but not named is removed.
+func undo(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store) error {
 	err := store.Undrain(func(moved string) error {
-		made, _ := pathsOf(moved)
+		made, imported := pathsOf(moved)
 		switch {
 		case moved == "":
 			return cli.Fail("the record was not exported; there is nothing to undo")
 		case !cli.IsMissing(made):
 			return cli.Fail("the record is in %s, and would be served twice; if nothing has run on it there, move it away first, for good", made)
-		case !cli.IsMissing(besideOf(made)):
-			return os.RemoveAll(besideOf(made))
+		case !cli.IsMissing(imported):
+			return cli.Fail("the record was imported from %s into another store, and both would serve it; if no instance has run on that store, remove its database first, and then %s", moved, moved)
+		case !cli.IsMissing(cmdsettings.Exporting(made)):
+			return removeMade(s, moved)
 		}
 		return nil
 	})
@@ -144,10 +146,7 @@ func (c *exportCommand) fitsOne(s *cmdsettings.Settings, signer *attest.Signer, 
 	if err != nil {
 		return false, cli.Fail("%s: %v", path, err)
 	}
-	chain, err := commit.VerifyChain(log, kept.LSN)
-	if err == nil && chain.Begins.After.LSN > 0 {
-		_, err = retention.VerifyBeginning(chain.Begins, verifier)
-	}
+	chain, err := verified(log, kept.LSN, verifier)
 	if err != nil {
 		return false, cli.Fail("the record is not good, and nothing was exported: %v", err)
 	}
@@ -163,33 +162,49 @@ func (c *exportCommand) fitsOne(s *cmdsettings.Settings, signer *attest.Signer, 
 	return true, nil
 }
 
+// verified verifies a log, and that the service has signed what it begins with.
+func verified(log commit.Log, at uint64, by *attest.CheckpointVerifier) (commit.Verified, error) {
+	chain, err := commit.VerifyChain(log, at)
+	if err == nil && chain.Begins.After.LSN > 0 {
+		_, err = retention.VerifyBeginning(chain.Begins, by)
+	}
+	return chain, err
+}
+
 // folder is that of the files that retention has exported.
 func (c *exportCommand) folder(s *cmdsettings.Settings) string {
 	return cmp.Or(c.Exported, s.EventExport)
 }
 
-// copy makes the record beside its place, and then gives it its name. The database has let go of it by then.
+// copy makes the record beside its place, and then gives it its name. The database has let go of it by then. Where it has not for certain, nothing
+// is left of the folder.
 func (c *exportCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store, signer *attest.Signer, to string) error {
-	beside := besideOf(to)
+	beside := cmdsettings.Exporting(to)
 	told := c.Start(std, "copying the record")
-	var made *exported
+	var record *exported
+	remove := func() error { return nil }
 	err := store.Drain(c.To, func(from []commit.Log) error { // from here on no other export is under way
-		if !cli.IsMissing(to) {
-			return cli.Fail("%s is there already; name a folder without a record", to)
-		}
-		if err := errors.Join(c.fits(s, signer, from), os.MkdirAll(c.To, 0o700), os.RemoveAll(beside)); err != nil {
+		if err := c.fits(s, signer, from); err != nil {
 			return err
 		}
-		err := pebbleledger.Filling(beside, pebbleledger.Options{}, func(log commit.Log) (err error) {
-			made, err = c.export(s, store, signer, from, log, func(lsn uint64) { told.Reached("up to record %d", lsn) })
+		made, err := c.makeFolder(s, to)
+		if err != nil {
+			return err
+		}
+		remove = made
+		err = pebbleledger.Filling(beside, pebbleledger.Options{}, func(log commit.Log) (err error) {
+			record, err = c.export(s, store, signer, from, log, func(lsn uint64) { told.Reached("up to record %d", lsn) })
 			return err
 		})
 		if err != nil {
-			return errors.Join(err, os.RemoveAll(beside))
+			return err
 		}
-		return errors.Join(c.finish(s, store, signer, made, beside), reached("the folder is made"))
+		return errors.Join(c.finish(s, store, signer, record, beside), reached("the folder is made"))
 	})
 	if err != nil {
+		if !errors.Is(err, pgledger.ErrUnsettled) {
+			err = errors.Join(err, remove())
+		}
 		return err
 	}
 	if err := reached("the database has let go"); err != nil {
@@ -198,8 +213,40 @@ func (c *exportCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pg
 	if err := errors.Join(os.Rename(beside, to), atomicfile.SyncName(to)); err != nil {
 		return err
 	}
-	made.tell(std)
+	record.tell(std)
 	return nil
+}
+
+// makeFolder makes the data folder, which its owner alone may read. One that is there has to be empty, but for what an export has left that was
+// interrupted. remove removes what this one makes.
+func (c *exportCommand) makeFolder(s *cmdsettings.Settings, to string) (remove func() error, err error) {
+	there, err := os.ReadDir(c.To)
+	if errors.Is(err, fs.ErrNotExist) {
+		return func() error { return errors.Join(removeMade(s, c.To), os.Remove(c.To)) }, os.MkdirAll(c.To, 0o700)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range there {
+		if name := strings.TrimSuffix(entry.Name(), ".new"); cli.IsMissing(cmdsettings.Exporting(to)) || !slices.Contains(madeIn(s), name) {
+			return nil, cli.Fail("%s is there already; name a folder that is new or empty", filepath.Join(c.To, entry.Name()))
+		}
+	}
+	return func() error { return removeMade(s, c.To) }, errors.Join(removeMade(s, c.To), os.Chmod(c.To, 0o700))
+}
+
+// madeIn names what an export makes in a data folder until the record has its name. The last one says that it was interrupted.
+func madeIn(s *cmdsettings.Settings) []string {
+	return []string{filepath.Base(s.CheckpointPath()), filepath.Base(s.OTLPPath()), cmdsettings.Exporting("ledger")}
+}
+
+// removeMade removes that.
+func removeMade(s *cmdsettings.Settings, dir string) (err error) {
+	for _, name := range madeIn(s) {
+		path := filepath.Join(dir, name)
+		err = errors.Join(err, os.RemoveAll(path+".new"), os.RemoveAll(path))
+	}
+	return err
 }
 
 // An exported is a record that was made of the logs of a database.

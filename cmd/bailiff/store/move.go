@@ -13,6 +13,7 @@ import (
 
 	"bailiff/cmd/bailiff/cli"
 	"bailiff/cmd/bailiff/client"
+	"bailiff/cmd/bailiff/serve"
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/runtime/atomicfile"
 	"bailiff/runtime/attest"
@@ -28,6 +29,7 @@ import (
 type importCommand struct {
 	From string `help:"The data folder of the service so far." required:"" placeholder:"DIR" type:"path"`
 	cli.ProgressFlag
+	Moved        bool `help:"Import the folder although it is a copy. No service may run on the original any more."`
 	NoCheckpoint bool `help:"Import although the folder has no checkpoint that the record fits; records that were cut off are not noticed then."`
 }
 
@@ -56,14 +58,17 @@ func (c *importCommand) run(std cli.Streams, s *cmdsettings.Settings, store *pgl
 	if client.DialAdmin(filepath.Join(c.From, filepath.Base(s.AdminSocket()))) != nil {
 		return cli.Fail("a service runs on %s; stop it first", c.From)
 	}
+	if err := c.original(from, to); err != nil {
+		return err
+	}
 	status, err := store.Status()
 	switch {
 	case err != nil:
 		return cli.Fail("%v", err)
 	case status.Records() != 0:
-		return cli.Fail("the database has records already, %d in all; import into one that has none. If an import was interrupted at its end, all is there: verify it with bailiff events verify", status.Records())
+		return c.resume(std, s, store, &status, from, to)
 	}
-	aside, err := setAside(from, to)
+	aside, err := setAside(from, to, status.ID)
 	if err != nil {
 		return err
 	}
@@ -73,10 +78,10 @@ func (c *importCommand) run(std cli.Streams, s *cmdsettings.Settings, store *pgl
 	copied, over, err := c.copy(std, s, store, &status, to)
 	if err != nil {
 		if errors.Is(err, pgledger.ErrUnsettled) {
-			return cli.Fail("%v; bailiff store status says whether it has any. If it has none, import again; no service starts on the folder until then", err)
+			return cli.Fail("%v; import again, which finds that out; no service starts on the folder until then", err)
 		}
 		if aside { // the database has nothing of it for certain
-			err = errors.Join(err, os.Rename(to, from))
+			err = errors.Join(err, putBack(from, to))
 		}
 		return busy(err, "stop every instance first")
 	}
@@ -87,13 +92,63 @@ func (c *importCommand) run(std cli.Streams, s *cmdsettings.Settings, store *pgl
 	if n := status.Keyed(); n > 1 {
 		fmt.Fprintf(std.Out, "the keys are in %d slots, each with a log of its own from record %d on; those before are in the log of slot 0\n", n, copied.LSN+1)
 	}
+	return c.end(std, s, over, to)
+}
+
+// end says that the database has the record, signs the checkpoints of its slots, and notes in the folder that all is done.
+func (c *importCommand) end(std cli.Streams, s *cmdsettings.Settings, over *divided, to string) error {
 	fmt.Fprintf(std.Out, "the folder's record is called %s now, and no service runs on it; the database continues it\n", to)
 	fmt.Fprintln(std.Out, "the signing keys and the policy were not copied: they are where they were, and each instance needs them")
-	if err := atomicfile.Create(donePath(to), []byte(clock.System()().UTC().Format(time.RFC3339)+"\n")); err != nil {
+	if err := over.keep(s, c.From); err != nil {
+		return cli.Fail("the record was imported, and the checkpoints of its slots can't be written: %v; import again, which writes them", err)
+	}
+	if err := reached("the checkpoints are signed"); err != nil {
 		return err
 	}
-	if err := over.keep(s, c.From); err != nil {
-		return cli.Fail("the record was imported, and the checkpoints of its slots can't be written: %v", err)
+	return atomicfile.ReplacePrivate(donePath(to), []byte(clock.System()().UTC().Format(time.RFC3339)+"\n"))
+}
+
+// resume ends an import that was interrupted when the database had the record: what the database has continues the folder's record.
+func (c *importCommand) resume(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store, status *pgledger.Status, from, to string) error {
+	other := cli.Fail("the database has records already, %d in all; import into one that has none", status.Records())
+	if cli.IsMissing(to) || !cli.IsMissing(from) || !cli.IsMissing(donePath(to)) || intentOf(to) != status.ID {
+		return other
+	}
+	ours, err := pebbleledger.VerifyChain(to, pebbleledger.Options{}, 0)
+	if err != nil {
+		return cli.Fail("the folder's record is not good: %v", err)
+	}
+	signer, err := client.ExistingSigner(s)
+	if err != nil {
+		return err
+	}
+	over := &divided{signer: signer, resumed: true, ends: map[int]ledger.Head{}}
+	for slot := range status.Slots {
+		var chain commit.Verified
+		err := store.Look(slot, func(log commit.Log) (err error) {
+			chain, err = verified(log, ours.Head.LSN, signer.CheckpointVerifier())
+			return err
+		})
+		if err != nil {
+			return cli.Fail("the import was interrupted when the database had the record, and slot %d is not good: %v", slot, err)
+		}
+		if slot == 0 && (!chain.Ends || chain.At != ours.Head.Hash || !slices.Contains(chain.Streams, ours.Head.Stream)) {
+			return other
+		}
+		if status.Keyed() > 1 {
+			over.ends[slot] = chain.Head
+		}
+	}
+	fmt.Fprintf(std.Out, "imported: the database has the %d records of the folder since an import that was interrupted, and each log is whole\n", ours.Head.LSN)
+	return c.end(std, s, over, to)
+}
+
+// original refuses a copy of a data folder, as serve does, wherever its record is.
+func (c *importCommand) original(records ...string) error {
+	for _, record := range records {
+		if err := serve.CheckPlaceOf(record, "import it with --moved"); err != nil && !c.Moved {
+			return cli.Fail("%v", err)
+		}
 	}
 	return nil
 }
@@ -106,46 +161,6 @@ func tellCopied(std cli.Streams, how string, copied commit.Copied) {
 
 func tellMade(std cli.Streams, how string, made commit.Copied) {
 	fmt.Fprintf(std.Out, "%s: %d records in %d groups of %d bytes, with %d keys, stream %x, head %x\n", how, made.LSN, made.Groups, made.Bytes, made.Keys, made.Stream, made.Hash)
-}
-
-// donePath is the file in a record that was imported that says when. It must not be imported a second time, into another database.
-func donePath(imported string) string { return filepath.Join(imported, "imported") }
-
-// pathsOf returns where the record of a data folder is, and where it is when it was imported.
-func pathsOf(dir string) (ledger, aside string) {
-	ledger = filepath.Join(dir, "ledger")
-	return ledger, cmdsettings.Imported(ledger)
-}
-
-// setAside gives a record the name of one that was imported, and reports whether it has: an import that was interrupted has done so
-// already.
-func setAside(from, to string) (aside bool, err error) {
-	_, missing := os.Lstat(from)
-	_, none := os.Lstat(to)
-	switch {
-	case errors.Is(missing, fs.ErrNotExist) && errors.Is(none, fs.ErrNotExist):
-		return false, cli.Fail("there is no record in %s; --from names the data folder of a service", filepath.Dir(from))
-	case errors.Is(missing, fs.ErrNotExist):
-		if text, err := os.ReadFile(donePath(to)); !errors.Is(err, fs.ErrNotExist) {
-			return false, cli.Fail("this record was imported already, at %s; two databases would give out the same limits, holds and attestations. If no instance has run on that database, remove %s, and import again", strings.TrimSpace(string(text)), donePath(to))
-		}
-		return false, nil
-	case none == nil:
-		return false, cli.Fail("%s and %s are both there; move the one away that is not to be imported", from, to)
-	}
-	if err := held(from); err != nil {
-		return false, err
-	}
-	return true, errors.Join(os.Rename(from, to), atomicfile.SyncName(to))
-}
-
-// held returns an error where a process has a record open.
-func held(dir string) error {
-	err := pebbleledger.Reading(dir, pebbleledger.Options{}, func(commit.Log) error { return nil })
-	if errors.Is(err, ledger.ErrLocked) {
-		return cli.Fail("a service has %s open; stop it first", dir)
-	}
-	return err
 }
 
 // copy copies a record into the database.
@@ -197,6 +212,8 @@ func (c *importCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pg
 type divided struct {
 	signer *attest.Signer // nil where there is one slot
 	ends   map[int]ledger.Head
+
+	resumed bool // instances may have run since
 }
 
 // divides reads the keys that sign where slots begin. They have to be those of the folder's service.
@@ -233,9 +250,15 @@ func (d *divided) copy(from commit.Log, to *pgledger.Filling, told func(lsn uint
 // keep signs the ends of the logs into a data folder, whose instance holds the database against them.
 func (d *divided) keep(s *cmdsettings.Settings, folder string) error {
 	for slot, end := range d.ends {
+		path := filepath.Join(folder, filepath.Base(s.SlotCheckpointPath(slot)))
+		if d.resumed {
+			if kept, err := serve.ReadCheckpoint(path, d.signer.CheckpointVerifier()); err == nil && kept.Stream == end.Stream {
+				continue // a later one would hide what the database has lost
+			}
+		}
 		signed, err := d.signer.SignCheckpoint(attest.Checkpoint{Stream: end.Stream, LSN: end.LSN, Hash: end.Hash, At: clock.System()().Truncate(time.Second)})
 		if err == nil {
-			err = atomicfile.ReplacePrivate(filepath.Join(folder, filepath.Base(s.SlotCheckpointPath(slot))), signed)
+			err = atomicfile.ReplacePrivate(path, signed)
 		}
 		if err != nil {
 			return err
@@ -264,9 +287,12 @@ func (c *importCommand) checkpoint(s *cmdsettings.Settings) (kept attest.Checkpo
 		return kept, err
 	}
 	path := filepath.Join(c.From, filepath.Base(s.CheckpointPath()))
+	if cli.IsMissing(path) {
+		return kept, cli.Fail("there is no checkpoint in %s, so missing records cannot be ruled out; put it back, or, if no record can be missing, give --no-checkpoint", c.From)
+	}
 	text, err := cli.ReadFile(path, attest.MaxCheckpointBytes)
 	if err != nil {
-		return kept, err
+		return kept, cli.Fail("%v", err)
 	}
 	if kept, err = signer.CheckpointVerifier().Open(text); err != nil {
 		return kept, cli.Fail("%s: %v", path, err)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -108,19 +109,37 @@ func (s *site) served(folders ...string) (where []string) {
 	return where
 }
 
+// failing has a command fail at a step.
+func (s *site) failing(step string, command interface{ Run(cli.Streams) error }) {
+	s.Helper()
+	reached = func(at string) error {
+		if at == step {
+			return errors.New("a planted fault")
+		}
+		return nil
+	}
+	defer func() { reached = func(string) error { return nil } }()
+	s.fails("a planted fault", command)
+}
+
 // interrupted has a command end at a step, as if it had been killed there, and then runs it again.
 func (s *site) interrupted(step string, command interface{ Run(cli.Streams) error }) {
 	s.Helper()
 	planted := errors.New("a planted fault")
 	reached = func(at string) error {
 		if at == step {
-			return planted
+			panic(planted)
 		}
 		return nil
 	}
-	defer func() { reached = func(string) error { return nil } }()
-	if err := s.run(command); !errors.Is(err, planted) {
-		s.Fatalf("%s: %v", step, err)
+	defer func() {
+		reached = func(string) error { return nil }
+		if at := recover(); at != planted { //nolint:errorlint // it is that one
+			s.Fatalf("%s: it ended with %v", step, at)
+		}
+	}()
+	if err := s.run(command); err != nil {
+		s.Error(err)
 	}
 }
 
@@ -151,12 +170,22 @@ func TestMoveInterrupted(t *testing.T) {
 	exporting := &exportCommand{To: back}
 	s.interrupted("the folder is made", exporting)
 	is("database")
+	alone, err := cmdsettings.Read([]string{"SVC_DATA_DIR=" + back})
+	s.must(err)
+	if _, err := client.OpenLedger(alone, system.Real(clock.System()), nil, nil, nil); err == nil || !strings.Contains(err.Error(), "was interrupted") || !cli.IsMissing(alone.LedgerPath()) {
+		t.Errorf("a service on a folder to which an export was interrupted: %v", err)
+	}
+	s.must(os.WriteFile(filepath.Join(back, "otlp"), nil, 0o600))
+	s.must(os.Chmod(back, 0o755))
 	s.interrupted("the database has let go", exporting)
 	is()
 	s.fails("--undo", exporting)
 	s.must(s.run(&exportCommand{Undo: true}))
 	s.must(s.run(exporting))
 	is("back")
+	if info, err := os.Stat(back); err != nil || info.Mode().Perm() != 0o700 || !cli.IsMissing(filepath.Join(back, "otlp")) {
+		t.Errorf("the folder: %v, %v", info.Mode(), err)
+	}
 	s.fails("would be served twice", &exportCommand{Undo: true})
 	if err := s.run(&statusCommand{}); err == nil || !strings.Contains(s.said.String(), "the record was exported to "+back) {
 		t.Errorf("%v: %s", err, s.said.String())
@@ -166,22 +195,114 @@ func TestMoveInterrupted(t *testing.T) {
 	}
 }
 
-// TestImportEndsTwice: an import that ended when the database had the record is no reason to import it into another one, once it has said so.
-func TestImportEndsTwice(t *testing.T) {
+// TestUndoImported: an export is not undone where the record continues in another store, into which it was imported from the folder.
+func TestUndoImported(t *testing.T) {
 	s := newSite(t)
-	importing := &importCommand{From: s.data}
+	back, first := filepath.Join(t.TempDir(), "back"), os.Getenv("SVC_STORE")
 	s.must(s.run(&initCommand{}))
+	s.must(s.run(&importCommand{From: s.data}))
+	s.must(s.run(&exportCommand{To: back}))
+	t.Setenv("SVC_STORE", pgtest.Start(t).URL())
+	s.must(s.run(&initCommand{}))
+	s.must(s.run(&importCommand{From: back}))
+	t.Setenv("SVC_STORE", first)
+	s.fails("was imported from "+back+" into another store", &exportCommand{Undo: true})
+	if where := s.served(s.data, back); where != nil {
+		t.Errorf("the record is served in %v, too", where)
+	}
+	s.must(os.RemoveAll(back))
+	s.must(s.run(&exportCommand{Undo: true}))
+	if where := s.served(s.data, back); !slices.Equal(where, []string{"database"}) {
+		t.Errorf("served in %v after the export was undone", where)
+	}
+}
+
+// TestImportCopy: a copy of a data folder is imported only where it is said that no service runs on the original.
+func TestImportCopy(t *testing.T) {
+	s := newSite(t)
+	s.must(s.run(&initCommand{}))
+	place := filepath.Join(s.data, "ledger", "place")
+	s.must(os.WriteFile(place, []byte("1 2.000000003\n"), 0o600)) // it is of another file
+	s.fails("import it with --moved", &importCommand{From: s.data})
+	if where := s.served(s.data); !slices.Equal(where, []string{"data"}) {
+		t.Errorf("served in %v after an import was refused", where)
+	}
+	s.must(os.Rename(filepath.Join(s.data, "ledger"), filepath.Join(s.data, "ledger.imported"))) // as an interrupted import leaves it
+	s.fails("import it with --moved", &importCommand{From: s.data})
+	s.must(os.Rename(filepath.Join(s.data, "ledger.imported"), filepath.Join(s.data, "ledger")))
+	s.must(s.run(&importCommand{From: s.data, Moved: true}))
+}
+
+// TestImportResumed: an import that was killed when the database had the record is ended by a further one into the same store, also where an
+// instance has run on it meanwhile. No other store gets the record, before and after that.
+func TestImportResumed(t *testing.T) {
+	s := newSite(t)
+	importing, first, slots := &importCommand{From: s.data}, os.Getenv("SVC_STORE"), 2
+	s.must(s.run(&initCommand{Slots: &slots}))
+	checkpoint := func(slot int) string {
+		text, err := os.ReadFile(filepath.Join(s.data, "checkpoint-"+strconv.Itoa(slot)))
+		if err != nil {
+			return ""
+		}
+		return string(text)
+	}
 	s.interrupted("the database has the record", importing)
-	if where := s.served(s.data); !slices.Equal(where, []string{"database"}) {
-		t.Errorf("served in %v", where)
+	if checkpoint(2) != "" {
+		t.Fatal("it had ended")
+	}
+	other := pgtest.Start(t).URL()
+	t.Setenv("SVC_STORE", other)
+	s.must(s.run(&initCommand{}))
+	s.fails("was interrupted, so that one may have it", importing)
+	t.Setenv("SVC_STORE", first)
+	s.interrupted("the checkpoints are signed", importing)
+	second := checkpoint(2)
+	s.must(os.Remove(filepath.Join(s.data, "checkpoint-1")))
+	s.must(s.run(importing))
+	if checkpoint(0) == "" || checkpoint(1) == "" || second == "" || checkpoint(2) != second {
+		t.Errorf("the checkpoints: %q, %q, %q, which was %q", checkpoint(0), checkpoint(1), checkpoint(2), second)
 	}
 	s.fails("has records already", importing)
-	t.Setenv("SVC_STORE", pgtest.Start(t).URL())
-	s.must(s.run(&initCommand{}))
-	s.must(s.run(importing)) // the folder does not know better
-	t.Setenv("SVC_STORE", pgtest.Start(t).URL())
-	s.must(s.run(&initCommand{}))
+	t.Setenv("SVC_STORE", other)
 	s.fails("was imported already", importing)
+	if where := s.served(s.data); where != nil {
+		t.Errorf("served in %v", where)
+	}
+	s.must(os.Remove(filepath.Join(s.data, "ledger.imported", "imported")))
+	s.must(os.Remove(filepath.Join(s.data, "ledger.imported", "importing")))
+	s.fails("the store (not known) was interrupted", importing)
+}
+
+// TestImportAgain: a record that is taken back as the service says is imported again as if for the first time, also where that is interrupted.
+func TestImportAgain(t *testing.T) {
+	s := newSite(t)
+	importing, record := &importCommand{From: s.data}, filepath.Join(s.data, "ledger")
+	s.must(s.run(&initCommand{}))
+	s.must(s.run(importing))
+	for _, step := range []string{"", "the folder's record is set aside", "the database has the record"} {
+		s.must(os.Rename(record+".imported", record))
+		t.Setenv("SVC_STORE", pgtest.Start(t).URL())
+		s.must(s.run(&initCommand{}))
+		if step != "" {
+			s.interrupted(step, importing)
+		}
+		s.must(s.run(importing))
+		if where := s.served(s.data); !slices.Equal(where, []string{"database"}) || cli.IsMissing(filepath.Join(record+".imported", "imported")) {
+			t.Errorf("%q: served in %v", step, where)
+		}
+	}
+}
+
+// TestImportOther: a store that has another record is not taken for one that has the folder's, for which its import was begun.
+func TestImportOther(t *testing.T) {
+	s := newSite(t)
+	s.must(s.run(&initCommand{}))
+	s.interrupted("the folder's record is set aside", &importCommand{From: s.data})
+	l, err := pebbleledger.Open(filepath.Join(s.keys, "ledger"), pebbleledger.Options{Random: rand.Reader})
+	s.must(err)
+	s.must(errors.Join(l.CreateKey(t.Context(), ledgertest.NewKey(1)), l.Close()))
+	s.must(s.run(&importCommand{From: s.keys, NoCheckpoint: true}))
+	s.fails("has records already", &importCommand{From: s.data})
 }
 
 // TestExportOfSlots exports the logs of slots: an instance's checkpoints are held against them, a collector gets what it has not got of any slot,
@@ -275,7 +396,7 @@ func TestMoveRefused(t *testing.T) {
 	s.fails("is of the environment production", importing)
 	t.Setenv("SVC_ENV", "production")
 	t.Setenv("SVC_KEY_DIR", t.TempDir())
-	s.fails("there are no signing keys", importing)
+	s.fails("set SVC_KEY_DIR or SVC_SIGNING_KEY_FILE", importing)
 	other := t.TempDir()
 	_, err := attest.LoadOrCreate(other, rand.Reader)
 	s.must(err)
@@ -297,17 +418,42 @@ func TestMoveRefused(t *testing.T) {
 	s.must(err)
 	s.fails("the instance a decides; stop every instance first", importing)
 	s.fails("the instance a decides; stop every instance first", &exportCommand{To: back})
+	if !cli.IsMissing(back) {
+		t.Error("an export that was refused leaves a folder")
+	}
 	s.must(running.Close())
+	checkpoint := filepath.Join(s.data, "checkpoint")
+	s.must(os.Rename(checkpoint, checkpoint+".away"))
+	s.fails("give --no-checkpoint", importing)
+	s.must(os.Rename(checkpoint+".away", checkpoint))
 	if where := s.served(s.data); !slices.Equal(where, []string{"data"}) {
 		t.Fatalf("served in %v", where)
 	}
 	s.must(s.run(importing))
+}
 
+// TestExportRefused: an export that is refused, or fails, leaves nothing behind, and takes no folder that has something.
+func TestExportRefused(t *testing.T) {
+	s := newSite(t)
+	back := filepath.Join(t.TempDir(), "back")
+	s.must(s.run(&initCommand{}))
+	s.must(s.run(&importCommand{From: s.data}))
 	t.Setenv("SVC_DATA_DIR", t.TempDir())
 	s.fails("--no-checkpoint", &exportCommand{To: back})
+	t.Setenv("SVC_DATA_DIR", s.data)
+	s.failing("the folder is made", &exportCommand{To: back})
+	if !cli.IsMissing(back) {
+		t.Error("an export that failed leaves a folder")
+	}
+	s.must(os.Mkdir(back, 0o700))
+	s.failing("the folder is made", &exportCommand{To: back})
+	s.must(os.Remove(back)) // it is empty
+	t.Setenv("SVC_DATA_DIR", t.TempDir())
 	s.fails("give --to", &exportCommand{})
 	t.Setenv("SVC_DATA_DIR", s.data)
 	s.must(os.MkdirAll(filepath.Join(back, "ledger"), 0o700))
+	s.fails("is there already", &exportCommand{To: back})
+	s.must(os.Rename(filepath.Join(back, "ledger"), filepath.Join(back, "other")))
 	s.fails("is there already", &exportCommand{To: back})
 }
 

@@ -98,6 +98,8 @@ func validate(q *ledger.EventQuery) error {
 	switch {
 	case q.Limit < 1 || q.Limit > ledger.MaxEventPage:
 		return fmt.Errorf("%w: a page of %d events: ask for 1 to %d", ledger.ErrInvalid, q.Limit, ledger.MaxEventPage)
+	case q.AfterEach != nil:
+		return fmt.Errorf("%w: the cursor is of the logs of %d slots, and the question is of one log", ledger.ErrInvalid, len(q.AfterEach))
 	case q.After > ledger.MaxLSN:
 		return fmt.Errorf("%w: events behind record %d: no log has so many", ledger.ErrInvalid, q.After)
 	case q.Examine < 0 || q.From < 0 || q.To < 0:

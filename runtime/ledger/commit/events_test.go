@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -39,6 +40,9 @@ func TestBytesOfPages(t *testing.T) {
 		must(t, l.Submit(p).Wait(ctx))
 	}
 	const events = 1 + 2*deployments
+	if _, err := l.Events(ctx, ledger.EventQuery{AfterEach: []uint64{1, 2}, Limit: 1}); !errors.Is(err, ledger.ErrInvalid) {
+		t.Errorf("a cursor of several slots: %v", err)
+	}
 	whole, err := l.Events(ctx, ledger.EventQuery{Limit: ledger.MaxEventPage})
 	if err != nil || whole.More || len(whole.Events) != events {
 		t.Fatalf("%d events, more %v, %v", len(whole.Events), whole.More, err)

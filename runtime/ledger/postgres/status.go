@@ -209,7 +209,9 @@ func (s *Store) Status() (status Status, err error) {
 	}
 	var lossy *lossyError
 	if err := s.db.replicated(); errors.As(err, &lossy) {
-		status.Unsafe = lossy.Error()
+		if status.Unsafe = lossy.Error(); s.options.Trust {
+			status.Unsafe = lossy.trusted()
+		}
 	} else if err != nil {
 		return status, err
 	}
@@ -247,7 +249,16 @@ type lossyError struct{ setting, value string }
 
 // Error says which setting allows that.
 func (e *lossyError) Error() string {
-	return fmt.Sprintf("ledger: the database has %s = '%s': what it confirms may be on one machine only; set a synchronous standby, fsync = on and synchronous_commit = on, or set SVC_STORE_SYNC=trust where it copies what it keeps in another way", e.setting, e.value)
+	return e.found() + "; set a synchronous standby, fsync = on and synchronous_commit = on, or set SVC_STORE_SYNC=trust where it copies what it keeps in another way"
+}
+
+// trusted says it where that is trusted.
+func (e *lossyError) trusted() string {
+	return e.found() + ", unless it copies what it keeps in another way, as SVC_STORE_SYNC=trust says"
+}
+
+func (e *lossyError) found() string {
+	return fmt.Sprintf("ledger: the database has %s = '%s': what it confirms may be on one machine only", e.setting, e.value)
 }
 
 // replicated returns a *lossyError where the database may lose what it confirms when its machine is lost, nil where it does not.
