@@ -66,13 +66,10 @@ func withVersion(file *grammar.File, found grammar.Diagnostics) grammar.Diagnost
 		}
 	}
 	for _, section := range file.Sections {
-		row := findSection(section.Name)
-		if row == nil {
-			continue
-		}
-		raise(row.Since)
+		of := findSection(section.Name)
+		raise(of.Since)
 		for _, entry := range section.Entries {
-			for _, row := range row.RowsFor(entry.Key) {
+			for _, row := range of.RowsFor(entry.Key) {
 				raise(row.Since)
 			}
 		}

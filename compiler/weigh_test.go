@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -117,6 +118,44 @@ func TestStops(t *testing.T) {
 			if compiled.Program != nil || len(found) != 1 || found[0].Code != codes.CompileTime {
 				t.Errorf("%s, stopped at %d of %d: %v", name, last, calls, found)
 			}
+		}
+	}
+}
+
+// TestStopsAnywhere holds the same of a policy that is short, for each time that the time is asked for.
+func TestStopsAnywhere(t *testing.T) {
+	text := example.Custom("deny_if.metadata.a matches x+y\ndeny_if.url matches A+b\nallow_only.metadata.b: x, y")
+	calls := 0
+	if compiled, found := CompileWithin(grammar.NewSource("short", []byte(text)), func() bool { calls++; return false }); compiled.Program == nil || calls < 5 {
+		t.Fatalf("the time was asked for %d times: %v", calls, found)
+	}
+	for last := 1; last <= calls; last++ {
+		asked := 0
+		compiled, found := CompileWithin(grammar.NewSource("short", []byte(text)), func() bool { asked++; return asked >= last })
+		if compiled.Program != nil || len(found) != 1 || found[0].Code != codes.CompileTime {
+			t.Errorf("stopped at %d of %d: %v", last, calls, found)
+		}
+	}
+}
+
+// TestRemedies: the finding about a policy that the machine does not take is at its longest list, and says how to shorten that.
+func TestRemedies(t *testing.T) {
+	items := strings.Repeat("a.example, ", longList-1) + "b.example"
+	for _, test := range []struct{ text, key, hint string }{
+		{example.Tools("web_fetch.blocked_domains: " + items), "web_fetch.blocked_domains", "block a domain in place of its subdomains"},
+		{example.Tools("file_write.blocked_paths: " + items), "file_write.blocked_paths", "block a folder instead"},
+		{example.Tools("email.blocked_recipients: " + items), "email.blocked_recipients", "write `*@example.com`"},
+		{example.Tools("bash.blocked_commands: " + items), "bash.blocked_commands", "shorten the list"},
+		{example.MCP("blocked_tools: " + items), "blocked_tools", "write `server.*`"},
+		{example.Tools("bash.blocked_commands: rm"), "2.", "use fewer rules"},
+	} {
+		file, found := grammar.Parse(grammar.NewSource("long", []byte(test.text)))
+		if file.Version == nil {
+			t.Fatal(found)
+		}
+		d := tooLarge(file.Version, file, errors.New("vm: too much"))
+		if at := file.Source.Slice(d.Span); d.Code != codes.TooLarge || !strings.HasPrefix(at, test.key) || !strings.HasPrefix(d.Hint, test.hint) || !strings.HasSuffix(d.Message, ": too much") {
+			t.Errorf("at %q: %s (%s)", at, d.Message, d.Hint)
 		}
 	}
 }

@@ -166,6 +166,16 @@ func TestBuilderBounds(t *testing.T) {
 		t.Errorf("a row too many: %v", b.errs)
 	}
 	b = NewBuilder("")
+	for i := range maxEntries + 1 {
+		b.Pattern(fmt.Sprint("p", i), true)
+	}
+	if len(b.errs) != 0 || len(b.program.constants) != maxEntries+1 {
+		t.Errorf("%d constants, as many as may be: %v", len(b.program.constants), b.errs)
+	}
+	if b.Pattern("more", true); len(b.errs) != 1 || len(b.program.constants) != maxEntries+1 {
+		t.Errorf("%d constants, with one too many: %v", len(b.program.constants), b.errs)
+	}
+	b = NewBuilder("")
 	for range maxRules {
 		b.Words(wordsOf("a"))
 	}

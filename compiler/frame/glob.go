@@ -104,15 +104,12 @@ func (g *GlobIndex) CoversTool(pattern string) (by string, ok bool) {
 	return g.Covers(tool, false)
 }
 
-// globMatch reports whether a pattern covers all of a text, as the machine has it.
+// globMatch reports whether a pattern with stars covers all of a text, as the machine has it.
 func globMatch(style match.GlobStyle, pattern, text string) bool {
 	separator := map[match.GlobStyle]string{match.Mailbox: "@", match.Dotted: ".", match.Segmented: "/"}[style]
 	crosses := func(run string) bool { return separator != "" && strings.Contains(run, separator) }
 	parts := strings.Split(pattern, "*")
 	last := len(parts) - 1
-	if last == 0 {
-		return pattern == text
-	}
 	if len(text) < len(parts[0])+len(parts[last]) || !strings.HasPrefix(text, parts[0]) || !strings.HasSuffix(text, parts[last]) {
 		return false
 	}

@@ -250,10 +250,7 @@ func JoinSegments(segments []grammar.Segment) string {
 
 // RuleOf returns the key's matched_rule with a text in place of its placeholder.
 func (k *Key) RuleOf(part string) string {
-	before, rest, found := strings.Cut(k.Rule, "<")
-	if !found {
-		return k.Rule
-	}
+	before, rest, _ := strings.Cut(k.Rule, "<")
 	_, after, _ := strings.Cut(rest, ">")
 	return before + part + after
 }

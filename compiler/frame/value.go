@@ -363,11 +363,7 @@ func (c *Checker) RefuseName(p Problem, span grammar.Span) bool {
 	if p.Message == "" {
 		return false
 	}
-	d := grammar.At(p.Code, span, "%s", p.Message)
-	if p.Remedy != "" {
-		d = d.WithHint("%s", p.Remedy)
-	}
-	c.Add(d)
+	c.Add(grammar.At(p.Code, span, "%s", p.Message).WithHint("%s", p.Remedy))
 	return true
 }
 

@@ -321,9 +321,7 @@ func toolKeys(t *sections.ToolCalls) (keys []toolKey) {
 	list(t.HTTP.AllowedMethods, "http", "web_fetch")
 	list(t.HTTP.AllowedHosts, "http", "web_fetch")
 	for _, rule := range t.HTTP.Rules {
-		if rule.Deny != nil || rule.Query != nil {
-			keys = append(keys, toolKey{rule.Span(), []string{"http"}})
-		}
+		keys = append(keys, toolKey{rule.Span(), []string{"http"}})
 	}
 	return keys
 }
@@ -341,7 +339,6 @@ func (c *linter) lintMethods() {
 	}
 	for _, rule := range h.Rules {
 		switch {
-		case rule.Deny == nil && rule.Query == nil:
 		case slices.Contains(blocked, rule.Method):
 			c.methodUnused(rule.Span(), rule.Method, "`http.blocked_methods` blocks it")
 		case h.AllowedMethods != nil && !slices.Contains(allowed, rule.Method):

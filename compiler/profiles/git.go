@@ -303,7 +303,7 @@ func (f *refForms) add(name string, open bool) {
 			f.addShort(rest)
 		case open:
 			f.starts = append(f.starts, rest)
-		case rest != "":
+		default:
 			f.exact = append(f.exact, rest)
 		}
 	}

@@ -121,9 +121,6 @@ func (p *Profiles) repositoryFiles() []string {
 // Granted returns the patterns of the actions that a profile grants.
 func (p *Profiles) Granted() []string { return patterns(p.fileActions(), p.ByGit(), p.ByDatabase()) }
 
-// grantAll reports whether a profile grants every tool.
-func (p *Profiles) grantAll() bool { return slices.Contains(p.Granted(), "*") }
-
 // governed returns the patterns of the actions that any profile governs.
 func (p *Profiles) governed() []string {
 	if p.Repository == nil {
@@ -161,17 +158,13 @@ func EmitRules(e *frame.Emitter) {
 	bind(e, slices.Concat(repositoryRules(e), filesystemRules(e), gitRules(e), databaseRules(e)))
 }
 
-// EmitGrants jumps where a profile grants the tool.
+// EmitGrants jumps where a profile grants the tool; no profile grants every one.
 func EmitGrants(e *frame.Emitter, granted vm.Label) {
 	actions := Of(e.Parts).Granted()
 	if len(actions) == 0 {
 		return
 	}
 	e.At(e.Version.Span)
-	if Of(e.Parts).grantAll() {
-		e.Kind(vm.If, e.Field(derived.Action), aText, granted) // a switch takes no empty prefix
-		return
-	}
 	next := e.NewLabel()
 	e.Switch(e.Field(derived.Action), next, frame.ActionCases(actions, granted)...)
 	e.Place(next)

@@ -216,6 +216,24 @@ func TestGetters(t *testing.T) {
 	if got := strings.Join(names, " "); got != "team env invoice attempt model_usage" {
 		t.Errorf("members of metadata: %s", got)
 	}
+	names = nil
+	for name := range in.Node(slot.Metadata).Children() {
+		if names = append(names, name); len(names) == 2 {
+			break
+		}
+	}
+	if got := strings.Join(names, " "); got != "team env" {
+		t.Errorf("the first two members of metadata: %s", got)
+	}
+	for task, want := range map[string]string{"Build-7": "Build-7", "pay-0x" + strings.Repeat("AB", 20): "pay-0x" + strings.Repeat("ab", 20)} {
+		in, err := NewDecoder(Options{}).Decode([]byte(goldenBody(`+"action":"x","intent":{"task_id":"` + task + `"}`)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if in.Task() != want {
+			t.Errorf("the task %q is %q, want %q", task, in.Task(), want)
+		}
+	}
 	absent := in.Node(slot.Arguments).Member("x")
 	if absent.Kind() != vm.Missing || absent.Text() != "" || in.Node(slot.Metadata).Member("x").Kind() != vm.Missing {
 		t.Error("an absent member is there")
@@ -239,7 +257,7 @@ func TestMessages(t *testing.T) {
 		`{"` + long + `":1}`, `{"a":{"` + long + `":1,"` + long + `":1}}`, `{"a":{"` + long + `":01}}`,
 		goldenBody(`+"action":"` + long + `"`), goldenBody(`+"action":"http","intent":{"url":"http://` + long + ` "}`),
 		goldenBody(`+"action":"mcp.` + strings.Repeat("\\u0041", 100) + `"`), `{"a":` + strings.Repeat("7", 5000) + `}`,
-		`{"` + strings.Repeat("\\u001f", 5000) + `":null}`, `{"a` + strings.Repeat(`":{"\u2028\u0000`, 40),
+		strings.Repeat(`{"`+strings.Repeat("a", 200)+`":`, 5) + `{"b":1,"b":1}`, `{"` + strings.Repeat("\\u001f", 5000) + `":null}`, `{"a` + strings.Repeat(`":{"\u2028\u0000`, 40),
 	} {
 		_, err := NewDecoder(Options{}).Decode([]byte(body))
 		if err == nil {

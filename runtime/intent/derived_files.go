@@ -256,12 +256,9 @@ func derivedTakenTree(in *Intent, from Provenance) vm.Value {
 	case !resource.CanonicalPath(in.nodes[at].text):
 		return unreadable
 	}
-	tree := &in.digest.tree
-	if !tree.known {
-		start := len(in.elements)
-		in.elements = append(in.elements, text(in.foldedPath(in.nodes[at].text)))
-		*tree = roots{known: true, all: in.listFrom(start).Elems}
-	}
+	start, tree := len(in.elements), &in.digest.tree
+	in.elements = append(in.elements, text(in.foldedPath(in.nodes[at].text)))
+	*tree = roots{known: true, all: in.listFrom(start).Elems}
 	return in.keep(taken, (*roots).holds, tree, true)
 }
 

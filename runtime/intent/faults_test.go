@@ -78,6 +78,9 @@ func TestAllFaults(t *testing.T) {
 	if got := faultsIn(t, goldenBody(`+"action":"a"`+many.String())); len(got) != MaxFaults {
 		t.Errorf("a body with 30 faults is answered with %d", len(got))
 	}
+	if got := fieldsOf(faultsIn(t, goldenBody(`+"chainId":3`+many.String()))); len(got) != MaxFaults || got[MaxFaults-1] != "x19" {
+		t.Errorf("a body with 30 faults, and others that are found after them, is answered with %q", got)
+	}
 }
 
 // TestUnreadableAlone: what keeps a body from being read comes alone.

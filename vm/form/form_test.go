@@ -60,6 +60,7 @@ func TestRule(t *testing.T) {
 		{Mailbox, Whole, "<Ann@X.org>", "ann@x.org"}, {Mailbox, Whole, "Ann", "ann"}, {Mailbox, End, "@X.ORG", "@x.org"}, {Mailbox, Start, "É", "é"},
 		{URL, Start, "HTTPS://A.example", "https://a.example"}, {URL, Start, "HTTPS://A.example:443/%7E", "https://a.example/~"},
 		{URL, Start, "A/%7e", "A/~"}, {URL, Inside, "/%2f", "/%2F"}, {URL, Whole, "http://H", "http://h/"},
+		{URL, Start, "HTTP://A b/%7e", "http://a b/~"},
 		{Path, Start, `.\a\\b\`, "a/b/"}, {Path, Inside, "/./b", "/b"}, {Path, Whole, "a//b", "a/b"}, {Path, Whole, "../a", "../a"},
 		{Text, Inside, "Ab", "Ab"},
 	} {

@@ -112,6 +112,7 @@ func TestPatternSplits(t *testing.T) {
 		"one":                              {class(most, ""), true},
 		"one, and an end":                  {class(most, "\u0080"), false},
 		"one, and any rune":                {class(most, "") + "(?s:.)", false},
+		"five, each of nearly as many":     {class(most, "") + class(most-1, "") + class(most-2, "") + class(most-3, "") + class(most-4, ""), false},
 		"one, and any other":               {class(most, "") + ".", false},
 		"two":                              {class(most/2, "") + class(most/2-1, "b"), false},
 		"five, with one end more together": {class(((maxDFASplits+1)/5-5)/2, "\u0080") + class(2, "") + class(3, "") + class(4, "") + class(5, ""), false},

@@ -3,6 +3,8 @@ package state
 import (
 	"bytes"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -181,4 +183,33 @@ func TestSnapshotRefuses(t *testing.T) {
 func another(data, id []byte) []byte {
 	data[bytes.LastIndex(data, id)]++
 	return data
+}
+
+// TestSnapshotOfNoKey: a snapshot in which a key of an approval or of a webhook's format is not there is refused.
+func TestSnapshotOfNoKey(t *testing.T) {
+	c := busy(t)
+	c.apply(Record{Kind: ledger.ApproverConfirmed, Now: c.now, Approver: statementOf(1, "alice", "c")})
+	c.apply(approvesPending(c))
+	c.apply(c.hooks(ledger.Webhook{ID: ledger.ID{0x61}, Topics: 1, Format: ledger.EmailFormat}))
+	snapshot := c.s.AppendSnapshot(nil)
+	refused := map[string]bool{}
+	for at := 0; ; at++ {
+		next := bytes.Index(snapshot[at:], busyKey[:])
+		if next < 0 {
+			break
+		}
+		at += next
+		_, err := ReadSnapshot(slices.Concat(snapshot[:at], unknownID[:], snapshot[at+len(unknownID):]))
+		for _, part := range []string{"an approval of a hold that is not there", "a format of a webhook that is not there"} {
+			refused[part] = refused[part] || err != nil && strings.Contains(err.Error(), part)
+		}
+	}
+	for part, found := range refused {
+		if !found {
+			t.Errorf("no snapshot is refused because it has %s", part)
+		}
+	}
+	if len(refused) == 0 {
+		t.Error("the snapshot does not name the key")
+	}
 }

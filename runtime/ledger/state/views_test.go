@@ -1,6 +1,7 @@
 package state
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -173,5 +174,24 @@ func TestTopics(t *testing.T) {
 		if r := c.of(ledger.Kind(kind)); kinds[kind].topic == nil && r.topic() != 0 {
 			t.Errorf("%s has the topic %d", r.Kind, r.topic())
 		}
+	}
+}
+
+// TestUnknownKey: a state has nothing of a key that it does not know, changes nothing of it, and drops deliveries for it.
+func TestUnknownKey(t *testing.T) {
+	c := busy(t)
+	if got := c.s.Deployments(unknownID); got != nil {
+		t.Errorf("deployments: %v", got)
+	}
+	if views, lsns := c.s.Holds(unknownID, c.now); views != nil || lsns != nil {
+		t.Errorf("holds: %v, of %v", views, lsns)
+	}
+	var r Record
+	r.Kind = ledger.Decided
+	if err := c.s.SettleDelivery(&ledger.DeliveryResult{Key: unknownID, Webhook: hookOfAll, LSN: toldAt, At: c.now}, &r); err != nil || r.Kind != ledger.NoRecord {
+		t.Errorf("a delivery is settled with %v, %v", r.Kind, err)
+	}
+	if err := c.s.RemoveWebhook(&ledger.WebhookChange{Key: unknownID, ID: hookOfAll, At: c.now}, &r); !errors.Is(err, ledger.ErrNotFound) {
+		t.Errorf("a webhook is removed with %v", err)
 	}
 }

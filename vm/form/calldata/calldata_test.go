@@ -235,7 +235,7 @@ func TestParseSelector(t *testing.T) {
 	for text, want := range map[string]error{
 		"": errSignature, "transfer": errSignature, "0xa9059c": ErrSelector, "0xa9059cbb00": ErrSelector, "0xa9059cbg": ErrSelector, "0x": ErrSelector,
 		"transfer(address, uint256)": errSignature, "transfer(address,uint256": errSignature, "transfer(address,uint256))": errSignature,
-		"transfer(address,uint)": errAlias, "f(int)": errAlias, "f(uint7)": errSignature, "f(uint08)": errSignature, "f(uint264)": errSignature,
+		"transfer(address,uint)": errAlias, "f(int)": errAlias, "f(uint7)": errSignature, "f(uint12)": errSignature, "f(address[2]x)": errSignature, "f(uint08)": errSignature, "f(uint264)": errSignature,
 		"f(bytes33)": errSignature, "f(bytes0)": errSignature, "f(,)": errSignature, "f(address,)": errSignature, "f(())": errSignature,
 		"1f()": errSignature, "()": errSignature, "f(address to)": errSignature, "f(address[0])": errSignature, "f(address[)": errSignature,
 		"f(uuint8)": errSignature, "f (address)": errSignature, "f(" + strings.Repeat("(", 100) + "bool" + strings.Repeat(")", 101): errSignature,

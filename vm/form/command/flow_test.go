@@ -44,6 +44,9 @@ func TestNames(t *testing.T) {
 		{"echo ${A#$>>(a)}", errGlob}, {`echo "<(a)" 'b>(c)'`, nil}, {`trap -- '-a; $x' EXIT`, errDynamic}, {`xargs -dI env`, errText}, {`xargs -I% timeout % 5 a`, errDynamic}, {`xargs -I% find . -exec % \;`, errDynamic}, {`xargs -Ix -I% sh -c 'a %'`, errText},
 		{`PS4='+ '`, nil}, {`PS4=$x`, errText}, {`PS4='\044(a)'`, errText}, {`PS4+=x`, errText}, {`PS4='$($x)'`, errDynamic}, {`PROMPT_COMMAND='$x'`, errDynamic}, {`BASH_ENV=/dev/stdin bash -c ls`, errInput},
 		{`ENV='$x'`, nil}, {`ENV='$x' sh -c ls`, errDynamic}, {`ENV=$x sh -c ls`, errText}, {`PS1='\u$ '`, nil}, {`echo ${x@P}`, errText}, {`echo ${x@Q}`, nil},
+		{`builtin declare -n r=PS4`, errName}, {`command declare -n r=x`, nil}, {`read OPTIND`, errIndirect}, {`a=([1]=)`, nil}, {`: ${x:=}`, nil},
+		{`for x; do ((x)); done`, errIndirect}, {`for x; do ((y)); done`, nil}, {`x=@(a); ((x))`, errIndirect}, {`y=${x@Q}; ((y))`, errIndirect},
+		{`x=1; y=${x/a/$(z)}; ((y))`, errIndirect}, {`x=1; y=${x/a/b}; ((y))`, nil}, {`y=$0; ((y))`, errIndirect},
 	})
 }
 
@@ -57,9 +60,9 @@ func TestEvaluatedTexts(t *testing.T) {
 	}
 	checkRefusals(t, []refusal{
 		{`trap "$x" EXIT`, errText}, {`trap '' INT`, nil}, {`trap - INT`, nil}, {`trap INT`, nil}, {`trap -p`, nil}, {`alias x="$y"`, errText}, {`alias if=x`, errText}, {`alias x='#'`, errText}, {`alias x='ls;'`, errText}, {`alias x='sudo '`, errText},
-		{`alias x=A=1`, errText}, {`mapfile -C eval a`, errText}, {`. <(a)`, errInput}, {`. "$x"`, errInput}, {`. "$x/a.sh"`, nil}, {`. $x/a.sh`, errInput}, {`. "$x/stdin"`, errInput}, {`. /dev/fd/3 3<<<ls`, errInput}, {`source f`, nil},
+		{`alias x=A=1`, errText}, {`mapfile -C eval a`, errText}, {`. <(a)`, errInput}, {`. "$x"`, errInput}, {`. "$x/a.sh"`, nil}, {`. $x/a.sh`, errInput}, {`. "$x/stdin"`, errInput}, {`. /dev/fd/3 3<<<ls`, errInput}, {`source f`, nil}, {`. -- "$x"`, errInput}, {`. -- f`, nil},
 		{"x '$(a)\nMVDAN_CC_SH_SYNTAX_EOF\n$($x)'", errSyntax},
-		{`eval "# x"`, nil}, {`fc -s`, errRewrites}, {`fc -l`, nil}, {`fc -ls`, errRewrites}, {`fc -l -s`, errRewrites}, {`set -H`, errRewrites}, {`set -o histexpand`, errRewrites}, {`set -euo pipefail`, nil}, {`set -k`, errRewrites}, {`bash -kc ls`, errRewrites}, {`bash -o keyword -c ls`, errRewrites}, {`shopt -so keyword`, errRewrites}, {`set "$x"`, errText}, {`set -- $x`, nil}, {`set a $x`, nil}, {`hash -p "$x" y`, errText}, {`env -S 'ls\tx'`, errText},
+		{`eval "# x"`, nil}, {`fc -s`, errRewrites}, {`fc -l`, nil}, {`fc -ls`, errRewrites}, {`fc -l -s`, errRewrites}, {`fc -l s`, nil}, {`fc l`, errRewrites}, {`set -H`, errRewrites}, {`set -o histexpand`, errRewrites}, {`set -euo pipefail`, nil}, {`set -k`, errRewrites}, {`bash -kc ls`, errRewrites}, {`bash -o keyword -c ls`, errRewrites}, {`shopt -so keyword`, errRewrites}, {`set "$x"`, errText}, {`set -- $x`, nil}, {`set a $x`, nil}, {`hash -p "$x" y`, errText}, {`env -S 'ls\tx'`, errText},
 		{"ls # \\\nx", errComment}, {"a=()# x", errComment}, {"a=()\\\n# x", errSyntax}, {"a\\\n# x", nil}, {"x=a[1]b\\\n #y", nil}, {"a \\\n# x", nil}, {"echo \"$\\\n(a)\"", errSyntax}, {"echo '$('\"$x\"')'", errDynamic}, {`ls >&-$x`, errSyntax}, {"(\\\n(a))", errSyntax}, {"a &\\\n\\\n& b", errSyntax}, {"a && \\\n b |\\\n c", nil}, {"a (\\\nb", errSyntax}, {`ls 2>&-`, nil}, {`alias x='ls; 2>&1'`, errText}, {"ls # x\\y\nx", nil}, {`let a=1&&b`, errBare}, {`let "a=1"`, errBare}, {`let a=1 b++`, nil}, {`coproc $x`, errBare}, {`coproc a >f`, errBare}, {`coproc a b`, nil},
 		{`time -- $x`, errBare}, {`time -- ls -l`, nil}, {`time -- sh`, errInput}, {`time -- if a`, errBare}, {`time ls "$x"`, nil}, {"echo \"`a \\`$x\\``\"", errDynamic}, {"echo `a \\\"b\\\"`", nil},
 	})

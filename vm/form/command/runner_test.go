@@ -64,6 +64,8 @@ func TestShellsThatRead(t *testing.T) {
 		{"script f", errInput}, {"parallel", errInput}, {"doas -s", errInput}, {"echo x | xargs sh", errText}, {"xargs env", errText}, {"xargs sh -c", errText}, {"xargs -I% sh -c 'x %'", errText},
 		{"find . -exec sh -c 'x {}' \\;", errText}, {"xargs", nil}, {"xargs ls", nil}, {`timeout "$x" 1 ls`, errDynamic}, {`ssh "$x" ls`, errDynamic}, {`ssh "u@$x" ls`, nil},
 		{`ssh -o ProxyCommand='$x' host ls`, errDynamic}, {`find $x -name y`, errDynamic}, {`find "$x" y z \;`, errDynamic}, {`find "$x" -exec ls \;`, nil}, {`find src/*.go {a,b}`, nil},
+		{`find ./"$x" -exec ls \; y`, nil}, {`find ./"$x" y \;`, nil}, {`xargs --replace sh -c {}`, errDynamic}, {`xargs --replace=% sh -c %`, errText}, {`xargs --replace=% rm {}`, nil},
+		{`xargs watch ls`, errText}, {`xargs -I% watch ls %`, errText}, {`watch ""`, errText}, {`parallel ls ::: $x`, nil}, {`parallel ls $x`, errDynamic},
 	})
 }
 

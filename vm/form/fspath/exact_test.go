@@ -26,6 +26,7 @@ func TestExact(t *testing.T) {
 		{"/work", "/WORK/a", "/WORK/a"},
 		{"/work", "~/x", "~/x"},
 		{"/", "etc/x", "/etc/x ./etc/x"},
+		{"/work/../etc", "/etc/x", "/etc/x"},
 		{"/work", "/work/~/x", "/work/~/x ./~/x"},
 		{`C:\work`, `src\a.go`, "/c:/work/src/a.go ./src/a.go"},
 		{"", `c:\Work\a.go`, "/c:/Work/a.go"},

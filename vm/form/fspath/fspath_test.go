@@ -408,6 +408,9 @@ func TestAbove(t *testing.T) {
 			t.Errorf("Above(%q) = %q, want %q", test.entry, got, test.want)
 		}
 	}
+	if got := strings.Join(Above([]string{"/a/b/c", "/a/b/d", "/a/e"}), " "); got != "/a/b /a" {
+		t.Errorf("the directories above several entries: %q", got)
+	}
 }
 
 func FuzzClean(f *testing.F) {

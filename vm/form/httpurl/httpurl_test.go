@@ -154,9 +154,12 @@ func TestEntries(t *testing.T) {
 			_, err := read(test.text)
 			var entry *EntryError
 			if !errors.As(err, &entry) || !strings.Contains(entry.Problem, test.problem) || entry.Fix != test.fix {
-				t.Errorf("%q: %v; want a problem with %q and the fix %q", test.text, err, test.problem, test.fix)
+				t.Fatalf("%q: %v; want a problem with %q and the fix %q", test.text, err, test.problem, test.fix)
 			}
-			if entry != nil && entry.Fix != "" {
+			if said := err.Error(); !strings.Contains(said, entry.Problem) || strings.Contains(said, "; write ") != (entry.Fix != "") || !strings.HasSuffix(said, entry.Fix+`"`) && entry.Fix != "" {
+				t.Errorf("%q: %s", test.text, said)
+			}
+			if entry.Fix != "" {
 				if _, err := read(entry.Fix); err != nil {
 					t.Errorf("%q: the fix %q is no entry: %v", test.text, entry.Fix, err)
 				}

@@ -87,6 +87,9 @@ func TestEmbedded(t *testing.T) {
 			t.Errorf("Embedded(%q) = %q, want %q", host, got, test.want)
 		}
 	}
+	if got := Embedded("no:host"); got != nil {
+		t.Errorf("what is not a host has %q", got)
+	}
 }
 
 // paths generates what follows a host, from pieces that matter to normal forms.
