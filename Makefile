@@ -196,8 +196,9 @@ crash: ## kill the service KILLS times (200) under mixed load, hold what is left
 FAILOVERS ?= 300
 
 .PHONY: failover
-failover: ## two instances over PostgreSQL, and three over slots, FAILOVERS times (300): each ended in every way, and the primary, under load; the ledger's suites with a synchronous standby
+failover: ## two instances over PostgreSQL, and three over slots, FAILOVERS times (300): each ended in every way, and the primary, under load; the ledger's suites with a synchronous standby, and further tests of the service over slots
 	$(GO) test ./runtime/ledger/postgres -count 1 -v -timeout 1h -args -full
+	BAILIFF_OVER_SLOTS=all $(GO) test ./httpd/e2e -run TestOverSlots -count 1 -v -timeout 1h
 	BAILIFF_FAILOVERS=$(FAILOVERS) $(GO) test ./httpd/e2e -run 'TestFailover|TestSlotsFailover' -parallel 1 -count 1 -v -timeout 8h
 
 .PHONY: retention

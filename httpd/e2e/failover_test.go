@@ -25,6 +25,9 @@ import (
 	"bailiff/fuzz/kit/wire"
 )
 
+// storeRole is the role of instances, which may not change what is kept.
+const storeRole = "bailiff"
+
 // failoverLease is the lease of instances in tests.
 const failoverLease = 2 * time.Second
 
@@ -89,12 +92,13 @@ func newFailoverOf(t *testing.T, passing bool, slots int, names ...string) *fail
 	f.primary, f.standby = pgtest.StartPair(t)
 	f.site = newSite(t, fmt.Sprintf(toolPolicy, taskLimit), "SVC_STORE="+pgtest.Both(f.primary, f.standby), "SVC_STORE_LEASE="+failoverLease.String())
 	f.env = append(append(f.env, f.trustShim()...), "SVC_KEY_DIR="+f.path("keys"), "SVC_STORE_SYNC=require")
+	f.primary.NewRole(storeRole)
+	f.must("store", "init", "--role", storeRole, "--slots", strconv.Itoa(slots))
+	f.env = append(f.env, "SVC_STORE="+pgtest.As(storeRole, pgtest.Both(f.primary, f.standby)))
 	if slots == 1 {
-		f.must("store", "init")
 		f.key = f.apiKey() // before any instance runs
 	} else {
 		f.slots = slots + 1
-		f.must("store", "init", "--slots", strconv.Itoa(slots))
 	}
 	peers := f.certify(names...)
 	for _, name := range names {

@@ -21,18 +21,18 @@ const slotsSetting = "BAILIFF_SLOTS"
 // one instance, or at what a store of several slots refuses.
 var overSlots = []string{
 	"TestKillEverything", "TestOneHold", "TestFirstDeployments", "TestHostedStory", "TestWebhooks", "TestRegisterLimit",
-	"TestStopUnderLoad", "TestEvents", "TestTelemetry",
+	"TestStopUnderLoad", "TestEvents", "TestTelemetry", "TestOneWrite",
 }
 
 // moreOverSlots are further ones, which take longer.
 var moreOverSlots = []string{
 	"TestBorders", "TestLimitWithManyClients", "TestQuotaOfKeys", "TestEveryDecisionCode", "TestRequestFields", "TestReplayAfterCrash", "TestActivations",
 	"TestQuota", "TestHoldLimit", "TestKeyLimit", "TestScopes", "TestRollback", "TestEnvironments", "TestWebhookTrouble", "TestTestEnvironment",
-	"TestTLS", "TestGoClient", "TestNodeVerifiesTheService", "TestSmuggling", "TestBodies", "TestEnumeration", "TestOneWrite", "TestRestart",
+	"TestTLS", "TestGoClient", "TestNodeVerifiesTheService", "TestSmuggling", "TestBodies", "TestEnumeration", "TestRestart",
 }
 
-// TestOverSlots runs tests over a store of several slots, by way of an instance that has half of them. BAILIFF_OVER_SLOTS=all runs all that
-// hold there.
+// TestOverSlots runs tests over a store of several slots, by way of an instance that has half of them, or of both where many clients ask at once.
+// BAILIFF_OVER_SLOTS=all runs all that hold there.
 func TestOverSlots(t *testing.T) {
 	names := overSlots
 	if os.Getenv("BAILIFF_OVER_SLOTS") == "all" {

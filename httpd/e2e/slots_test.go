@@ -241,7 +241,8 @@ func slotsFailOver(t *testing.T, random *mathrand.Rand) {
 	f.allGoOn()
 	faults := f.slotFaults()
 	random.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
-	faults = append(faults[:5], slotFault{"primary lost", func(*instance) { f.lostPrimary() }})
+	primary := []slotFault{{"primary lost", func(*instance) { f.lostPrimary() }}, {"primary hung, and back later", func(*instance) { f.frozePrimary() }}}
+	faults = append(faults[:5], primary[random.IntN(len(primary))])
 	for _, fault := range faults {
 		i := f.instances[random.IntN(len(f.instances))]
 		fault.do(i)
@@ -309,6 +310,7 @@ func (f *failover) slotFaults() []slotFault {
 		wired("wire from other instances", peer, wire.Holds, long),
 		wired("wire from other instances", peer, wire.Answers, long),
 		wired("wire from other instances", peer, wire.Cut, long),
+		{"each instance asked to end in turn", func(*instance) { f.restart() }},
 		{"standby frozen", func(*instance) { f.frozeStandby() }},
 	}
 }

@@ -12,19 +12,22 @@ import (
 )
 
 // swarm is many clients who act at the same moment, each over a connection of its own. They cost less than those of
-// net/http, so that the service has the processors.
+// net/http, so that the service has the processors. Over a store of several slots every second one asks the other instance.
 type swarm struct {
 	t       *testing.T
-	base    string
 	clients []*fasthttp.HostClient
 }
 
 func newSwarm(t *testing.T, service *running, size int) *swarm {
 	t.Helper()
-	s := &swarm{t: t, base: service.base}
-	for range size {
+	s := &swarm{t: t}
+	at := []*running{service}
+	if service.site.partner != nil {
+		at = append(at, service.site.partner)
+	}
+	for n := range size {
 		s.clients = append(s.clients, &fasthttp.HostClient{
-			Addr: strings.TrimPrefix(service.base, "http://"), MaxConns: 1, ReadTimeout: 20 * time.Second, MaxIdemponentCallAttempts: 1,
+			Addr: strings.TrimPrefix(at[n%len(at)].base, "http://"), MaxConns: 1, ReadTimeout: 20 * time.Second, MaxIdemponentCallAttempts: 1,
 		})
 	}
 	t.Cleanup(func() {
@@ -47,7 +50,7 @@ func (s *swarm) attack(key string, request func(client int) (path, body string))
 			ready.Done()
 			<-start
 			var err error
-			if answers[i], err = ask(c, s.base+path, key, body); err != nil {
+			if answers[i], err = ask(c, "http://"+c.Addr+path, key, body); err != nil {
 				s.t.Errorf("%s: %v", path, err)
 			}
 		})

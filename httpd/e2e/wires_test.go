@@ -37,7 +37,7 @@ func (i *instance) wire() {
 		folders = append(folders, folder)
 		i.toStore = append(i.toStore, wire.New(f.t, listener, "unix", server.Socket()))
 	}
-	i.env = append(i.env, "SVC_STORE=postgres:///postgres?user=postgres&host="+strings.Join(folders, ","))
+	i.env = append(i.env, "SVC_STORE=postgres:///postgres?user="+storeRole+"&host="+strings.Join(folders, ","))
 	if !f.passing {
 		return
 	}

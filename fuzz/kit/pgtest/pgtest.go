@@ -120,6 +120,15 @@ func (s *Server) Standbys(names string) {
 	s.sql(fmt.Sprintf("ALTER SYSTEM SET synchronous_standby_names = '%s'", names), "SELECT pg_reload_conf()")
 }
 
+// NewRole makes a role that may log in, and do nothing else yet.
+func (s *Server) NewRole(name string) {
+	s.t.Helper()
+	s.sql("CREATE ROLE " + name + " LOGIN")
+}
+
+// As is an address with the role of who connects.
+func As(role, url string) string { return strings.Replace(url, "user=postgres", "user="+role, 1) }
+
 // NewStandby copies a server that runs, and starts the copy as its standby.
 func (s *Server) NewStandby() *Server {
 	s.t.Helper()

@@ -11,7 +11,7 @@ import (
 )
 
 // full runs the long tests, with a synchronous standby that confirms everything.
-var full = flag.Bool("full", false, "run the conformance suite with a synchronous standby, and five times the histories")
+var full = flag.Bool("full", false, "run the conformance suite with a synchronous standby, five times the histories, and ten times the takeovers")
 
 // TestConformance makes snapshots and an index all the time.
 func TestConformance(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 func TestOwners(t *testing.T) {
 	each(t, func(t *testing.T, fresh func(string) database) {
 		takeovers := 1000
-		if _, twin := fresh("").(*twin); !twin {
+		if _, twin := fresh("").(*twin); !twin && !*full {
 			takeovers = 100
 		}
 		s := uint64(seed.Value(t)) //nolint:gosec // a test's
