@@ -7,6 +7,7 @@ const (
 	fileLog     = "runtime/ledger/postgres/log.go"
 	filePassing = "httpd/passing.go"
 	fileSchema  = "runtime/ledger/postgres/schema.go"
+	fileSession = "runtime/ledger/postgres/session.go"
 )
 
 // Owners are the mutants of a log that instances take from each other. A thousand simulated worlds have to find each.
@@ -22,12 +23,15 @@ var Replaced = []Mutant{
 		"\tif err := l.move(); err != nil {\n\t\treturn false, err\n\t}\n\treturn false, fmt", "\treturn false, fmt"},
 }
 
-// Alone are the mutants of a database that has no synchronous standby any more. The test of that has to find each.
+// Alone are the mutants of a database that has no synchronous standby any more, or was replaced. The tests of that have to find each.
 var Alone = []Mutant{
 	{"an append is kept on one disk", fileSchema, "AND ($10::boolean OR ` + keepsTwice + `) FOR", "AND ($10::boolean OR true) FOR"},
 	{"appends of several slots are kept on one disk", fileSchema, "WHERE $10::boolean OR ` + keepsTwice + ` ORDER", "WHERE $10::boolean OR true ORDER"},
-	{"an answer is confirmed by one disk", fileSchema, "$3::boolean OR ` + keepsTwice + `, pg", "$3::boolean OR true, pg"},
-	{"a store requires no standby", "runtime/ledger/postgres/open.go", "find.require = !o.Trust", "find.require = false"},
+	{"an answer is confirmed by one disk", "runtime/ledger/postgres/postgres.go", "p.asking.kept(", "p.asking.do("},
+	{"a commit that was let go is taken for kept", fileSession, "err != nil || !s.find.require {", "err != nil || true {"},
+	{"a group that is found is taken for kept", fileLog, "return l.db.confirm(l.slot, l.me) // which", "return true, nil // which"},
+	{"a store requires no standby", "runtime/ledger/postgres/open.go", "find.require, find.lease = !o.Trust, o.Lease", "find.require, find.lease = false, o.Lease"},
+	{"a connection to a primary that was replaced is used", fileSession, "s.conn.timeline < s.find.highest.Load()", "false"},
 }
 
 // Divided are the mutants of dividing a record over slots, and of taking back what may have been used after a database was put back. The tests of

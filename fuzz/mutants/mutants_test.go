@@ -35,7 +35,7 @@ var (
 	replacing    = suite{"runtime/ledger/postgres", "--- FAIL: TestReplaced", []string{"-test.run", "^TestReplaced"}}
 	joined       = suite{"runtime/ledger/joining", "--- FAIL: Test", nil}
 	renumbered   = suite{"runtime/ledger/slots", "--- FAIL: Test", []string{"-test.run", "^TestConformanceJoined$"}}
-	alone        = suite{"runtime/ledger/postgres", "--- FAIL: TestLosesItsStandby", []string{"-test.run", "^TestLosesItsStandby$"}}
+	alone        = suite{"runtime/ledger/postgres", "--- FAIL: Test", []string{"-test.run", "^TestLosesItsStandby|^TestIdleConnections$"}}
 	dividing     = suite{"runtime/ledger/postgres", "--- FAIL: Test", []string{"-test.run", "^TestDivided|^TestContinue|^TestFill$|^TestDrain"}}
 	passing      = suite{"httpd", "--- FAIL: TestPass", []string{"-test.run", "^TestPass(able|ed)"}}
 	spelling     = suite{"fuzz/laws", "Falsified after ", []string{"-test.run", "^TestLaws$/one_form|^TestLaws$/spelling_of_a_rule|^TestLaws$/list_around", "-test.failfast"}}
@@ -77,7 +77,7 @@ func TestOwnersMutants(t *testing.T) { seek(t, owning, Owners) }
 // TestReplacedMutants does the same with the tests of owners that were replaced.
 func TestReplacedMutants(t *testing.T) { seek(t, replacing, Replaced) }
 
-// TestAloneMutants does the same with the test of a database that loses its synchronous standby.
+// TestAloneMutants does the same with the tests of a database that loses its synchronous standby, or is replaced.
 func TestAloneMutants(t *testing.T) { seek(t, alone, Alone) }
 
 // TestDividedMutants does the same with the tests of a record that is divided over slots, and of a database that was put back.

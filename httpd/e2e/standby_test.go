@@ -33,7 +33,7 @@ func (f *failover) lostPrimary() string {
 func (f *failover) promote() {
 	f.t.Helper()
 	f.standby.Promote()
-	time.Sleep(100 * time.Millisecond) // answers that were under way arrive
+	time.Sleep(failoverLease / 4) // answers that were under way arrive
 	before := f.answers.Load()
 	time.Sleep(failoverLease / 4)
 	if told := f.answers.Load() - before; told > 0 {

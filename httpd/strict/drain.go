@@ -71,9 +71,10 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.draining.Store(true)
 	s.stop()
-	for wait, most := drainTime, mostDrainTime; min(wait, most) > 0 && s.OpenConnections() > 0 && ctx.Err() == nil; {
+	draining, cancel := context.WithTimeout(ctx, mostDrainTime)
+	defer cancel()
+	for wait := drainTime; wait > 0 && s.OpenConnections() > 0 && draining.Err() == nil; wait -= drainStep {
 		time.Sleep(drainStep)
-		wait, most = wait-drainStep, most-drainStep
 		if s.told.Swap(false) {
 			wait = drainTime
 		}

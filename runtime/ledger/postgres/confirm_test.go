@@ -1,11 +1,15 @@
 package pgledger
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"bailiff/fuzz/kit/pgtest"
 	"bailiff/runtime/ledger"
@@ -110,5 +114,39 @@ func TestReplacedPrimary(t *testing.T) {
 	}
 	if err := l.Confirm(l.Mark()); !errors.Is(err, ledger.ErrUnavailable) {
 		t.Errorf("a primary that was replaced confirms: %v", err)
+	}
+}
+
+// TestIdleConnections: a connection that was idle while the primary hung, was replaced and came back is used no more: what the primary that was
+// replaced knows is of an earlier state.
+func TestIdleConnections(t *testing.T) {
+	primary, standby := pgtest.StartPair(t)
+	db := connect(t, pgtest.Both(primary, standby))
+	places := func() (n int64) {
+		t.Helper()
+		must(t, db.query(func(ctx context.Context, c *pgx.Conn) error {
+			return c.QueryRow(ctx, "SELECT count(*) FROM bailiff.places").Scan(&n)
+		}))
+		return n
+	}
+	if places() != 0 {
+		t.Fatal("there is a place")
+	}
+	thaw := primary.Freeze()
+	standby.Promote()
+	db.writing.close()
+	for deadline := time.Now().Add(20 * time.Second); db.writing.keep(sqlPlace, "a", "b") != nil; { // the primary that was found last is asked first
+		if time.Now().After(deadline) {
+			t.Fatal("the new primary is not found")
+		}
+	}
+	thaw()
+	if places() != 1 {
+		t.Error("the primary that was replaced is read")
+	}
+	single := same(t, primary.URL())
+	single.find.highest.Store(db.find.highest.Load())
+	if _, err := single.asking.number("SELECT 1"); err == nil || !strings.Contains(err.Error(), "replaced") {
+		t.Errorf("the only host is a primary that was replaced: %v", err)
 	}
 }

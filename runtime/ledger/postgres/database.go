@@ -43,7 +43,8 @@ type pulse struct {
 	silent time.Duration // since the owner was heard
 	term   int64         // of the slot
 	held   string        // id of the instance that owned the slot last; "" where none has
-	end    group         // of the slot's log, which is kept for certain
+	end    group         // of the slot's log
+	sure   bool          // end is kept for certain
 }
 
 // A database answers the statements of a log. Each is one transaction. PostgreSQL does, and a twin in memory, which one suite

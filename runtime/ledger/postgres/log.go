@@ -106,7 +106,9 @@ func (l *log) wait(after []string, stop <-chan struct{}) (err error) {
 			return notMine(heard, l.me)
 		}
 		if err == nil {
-			l.saw(heard.end)
+			if heard.sure {
+				l.saw(heard.end)
+			}
 			if l.shares != nil && ended(stop) { // it has had its share, and hands it over
 				return ErrStopped
 			}
@@ -385,7 +387,7 @@ func (l *log) look(g group) (kept bool, err error) {
 	case err != nil:
 		return false, err
 	case end.is(g):
-		return true, nil
+		return l.db.confirm(l.slot, l.me) // which commits after the group
 	case end.is(l.at):
 		return l.db.add(l.slot, l.term, l.at, g)
 	}

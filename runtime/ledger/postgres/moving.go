@@ -226,13 +226,16 @@ func (s *Store) pour(write func(*Filling) error, kept func(*Filling) (bool, erro
 		written = f
 		return f.finish()
 	})
-	if err != nil && written != nil {
-		err = settle(func() error {
-			_, err := s.db.copying.exec(sqlFree) // from now on the end of the logs is final
-			return err
-		}, func() (bool, error) { return kept(written) }, err)
+	if written == nil || err == nil && !s.find.require {
+		return err
 	}
-	return err
+	if err == nil {
+		err = errors.New("ledger: the database has lost what it confirmed")
+	}
+	return settle(func() error {
+		_, err := s.db.copying.execKept(sqlFree) // from now on the end of the logs is final, and on two disks
+		return err
+	}, func() (bool, error) { return kept(written) }, err)
 }
 
 // settle finds out whether a transaction was kept, when the database has answered its end with an error. moves waits for the transaction.

@@ -68,7 +68,7 @@ func NewStore(o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	find.require = !o.Trust
+	find.require, find.lease = !o.Trust, o.Lease
 	s := &Store{options: o, find: find, db: newPostgres(find, o.Lease)}
 	s.Slot = newSlot(s, 0)
 	return s, nil

@@ -3,7 +3,6 @@ package pgledger
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -108,7 +107,7 @@ func (p *postgres) beats(all []presence) (heard []pulse, err error) {
 	}
 	err = p.living.do(func(ctx context.Context, c *pgx.Conn) error {
 		heard = make([]pulse, len(all))
-		rows, err := c.Query(ctx, sqlBeat, slots, ids, names, peers, state.Latest())
+		rows, err := c.Query(ctx, sqlBeat, slots, ids, names, peers, state.Latest(), !p.find.require)
 		if err != nil {
 			return err
 		}
@@ -117,7 +116,7 @@ func (p *postgres) beats(all []presence) (heard []pulse, err error) {
 		var h pulse
 		var silent int64 // microseconds
 		found := 0
-		_, err = pgx.ForEachRow(rows, []any{&slot, &h.at, &h.owner.id, &h.owner.name, &h.owner.peer, &silent, &h.held, &h.term, &h.end.first, &h.end.last, &hash}, func() error {
+		_, err = pgx.ForEachRow(rows, []any{&slot, &h.at, &h.owner.id, &h.owner.name, &h.owner.peer, &silent, &h.held, &h.term, &h.sure, &h.end.first, &h.end.last, &hash}, func() error {
 			h.end.hash = [32]byte{}
 			copy(h.end.hash[:], hash)
 			h.silent = time.Duration(silent) * time.Microsecond
@@ -147,22 +146,18 @@ func (p *postgres) confirm(slot int, me instance) (bool, error) {
 
 func (p *postgres) confirms(all []presence) (mine []bool, err error) {
 	at, slots, ids := indexed(all)
-	err = p.asking.do(func(ctx context.Context, c *pgx.Conn) error {
+	err = p.asking.kept(func(ctx context.Context, c *pgx.Conn) error {
 		mine = make([]bool, len(all))
-		rows, err := c.Query(ctx, sqlConfirm, slots, ids, !p.find.require)
+		rows, err := c.Query(ctx, sqlConfirm, slots, ids)
 		if err != nil {
 			return err
 		}
 		var slot int
-		var isKept bool
 		var written string
-		_, err = pgx.ForEachRow(rows, []any{&slot, &isKept, &written}, func() error {
+		_, err = pgx.ForEachRow(rows, []any{&slot, &written}, func() error {
 			mine[at[slot]] = true
 			return nil
 		})
-		if err == nil && slices.Contains(mine, true) && !isKept {
-			return lossy(ctx, c)
-		}
 		return err
 	})
 	return mine, err
@@ -181,23 +176,12 @@ func (p *postgres) release(me instance) error {
 }
 
 func (p *postgres) add(slot int, term int64, before, g group) (kept bool, err error) {
-	err = p.writing.do(func(ctx context.Context, c *pgx.Conn) error {
+	err = p.writing.kept(func(ctx context.Context, c *pgx.Conn) error {
 		tag, err := c.Exec(ctx, p.sqlAdd, slot, term, int64(g.first), int64(g.last), g.hash[:], g.data, int64(before.last), before.hash[:], int64(before.first), !p.find.require) //nolint:gosec // LSNs are counted up from 1
-		if err != nil {
-			return err
-		}
 		kept = tag.RowsAffected() == 1
-		return p.whyNot(ctx, c, kept)
+		return err
 	})
 	return kept, err
-}
-
-// whyNot returns why the database kept none of some groups, where that is its want of a standby.
-func (p *postgres) whyNot(ctx context.Context, c *pgx.Conn, kept bool) error {
-	if kept || !p.find.require {
-		return nil
-	}
-	return lossy(ctx, c)
 }
 
 func (p *postgres) adds(all []addition) (kept []bool, err error) {
@@ -211,7 +195,7 @@ func (p *postgres) adds(all []addition) (kept []bool, err error) {
 		at[one.slot] = i
 		columns.add(one)
 	}
-	err = p.writing.do(func(ctx context.Context, c *pgx.Conn) error {
+	err = p.writing.kept(func(ctx context.Context, c *pgx.Conn) error {
 		kept = make([]bool, len(all))
 		rows, err := c.Query(ctx, p.sqlAdds, columns.slots, columns.terms, columns.firsts, columns.lasts, columns.hashes, columns.datas, columns.beforeLasts, columns.beforeHashes, columns.beforeFirsts, !p.find.require)
 		if err != nil {
@@ -222,10 +206,7 @@ func (p *postgres) adds(all []addition) (kept []bool, err error) {
 			kept[at[slot]] = true
 			return nil
 		})
-		if err != nil {
-			return err
-		}
-		return p.whyNot(ctx, c, slices.Contains(kept, true))
+		return err
 	})
 	return kept, err
 }

@@ -110,7 +110,7 @@ const (
 	// its own, and an operator may take it away while the primary runs.
 	keepsTwice = `(current_setting('synchronous_standby_names') <> '' AND current_setting('fsync') = 'on' AND current_setting('synchronous_commit') IN ('on', 'remote_apply'))`
 
-	// sqlAdd, sqlAdds and sqlConfirm are told last whether one disk is enough.
+	// sqlAdd, sqlAdds and sqlBeat are told last whether one disk is enough.
 	sqlAdd = `WITH fence AS (SELECT slot FROM bailiff.slots WHERE slot = $1 AND term = $2 AND ($10::boolean OR ` + keepsTwice + `) FOR UPDATE)
 INSERT INTO bailiff.groups (slot, first, last, hash, data) SELECT slot, $3, $4, $5, $6 FROM fence
 WHERE $7::bigint = 0 OR (SELECT g.last = $7 AND g.hash = $8 FROM bailiff.groups g WHERE g.slot = $1 AND g.first = $9)`
@@ -127,7 +127,7 @@ RETURNING slot`
 	sqlBeat = `WITH asked AS (SELECT * FROM unnest($1::int[], $2::text[], $3::text[], $4::text[]) AS a (slot, id, name, peer)),
 beat AS (INSERT INTO bailiff.instances (id, name, peer, reads, seen) SELECT id, name, peer, $5, clock_timestamp() FROM asked ORDER BY id
 ON CONFLICT (id) DO UPDATE SET seen = clock_timestamp())
-SELECT s.slot, clock_timestamp(), COALESCE(s.owner, ''), COALESCE(s.owner_name, ''), COALESCE(i.peer, ''), COALESCE(extract(epoch FROM clock_timestamp() - i.seen) * 1000000, 1e15)::bigint, COALESCE(s.held, ''), s.term, COALESCE(g.first, 0), COALESCE(g.last, 0), COALESCE(g.hash, '')
+SELECT s.slot, clock_timestamp(), COALESCE(s.owner, ''), COALESCE(s.owner_name, ''), COALESCE(i.peer, ''), COALESCE(extract(epoch FROM clock_timestamp() - i.seen) * 1000000, 1e15)::bigint, COALESCE(s.held, ''), s.term, $6::boolean OR ` + keepsTwice + `, COALESCE(g.first, 0), COALESCE(g.last, 0), COALESCE(g.hash, '')
 FROM asked JOIN bailiff.slots s USING (slot) LEFT JOIN bailiff.instances i ON i.id = s.owner LEFT JOIN LATERAL (SELECT first, last, hash FROM bailiff.groups WHERE slot = s.slot ORDER BY first DESC LIMIT 1) g ON true`
 
 	// sqlClaim finds the term that was heard before it: one that comes late or twice changes nothing.
@@ -138,7 +138,7 @@ OR owner NOT IN (SELECT id FROM bailiff.instances WHERE seen > clock_timestamp()
 
 	// sqlConfirm writes to the log of changes alone, so that its commit waits for the standby: a primary that was replaced would still
 	// answer what only reads. It locks nothing.
-	sqlConfirm = `SELECT s.slot, $3::boolean OR ` + keepsTwice + `, pg_logical_emit_message(true, 'bailiff', '') FROM bailiff.slots s JOIN unnest($1::int[], $2::text[]) AS a (slot, id) ON a.slot = s.slot AND a.id = s.owner`
+	sqlConfirm = `SELECT s.slot, pg_logical_emit_message(true, 'bailiff', '') FROM bailiff.slots s JOIN unnest($1::int[], $2::text[]) AS a (slot, id) ON a.slot = s.slot AND a.id = s.owner`
 
 	sqlRelease = `WITH gone AS (DELETE FROM bailiff.instances WHERE id = $1)
 UPDATE bailiff.slots SET term = term + 1, owner = NULL, owner_name = NULL WHERE owner = $1`

@@ -40,8 +40,9 @@ type session struct {
 // A connection notes the warnings that come over it.
 type connection struct {
 	*pgx.Conn
-	warned  atomic.Pointer[string]
-	settled atomic.Bool // it is connected: nothing is dialled any more, not to cancel a statement either
+	warned   atomic.Pointer[string]
+	timeline int64       // of the primary that it is to; 0 where it is to a standby
+	settled  atomic.Bool // it is connected: nothing is dialled any more, not to cancel a statement either
 }
 
 // do carries out one statement.
@@ -55,6 +56,9 @@ func (s *session) within(ctx context.Context, statement func(context.Context, *p
 	defer s.mu.Unlock()
 	ctx, cancel := s.find.calls.timers.Timeout(ctx, nil, s.patience)
 	defer cancel()
+	if s.conn != nil && s.conn.timeline > 0 && s.conn.timeline < s.find.highest.Load() {
+		s.drop() // it is to a primary that was replaced, which may run and know an earlier state
+	}
 	if s.conn == nil {
 		conn, err := s.find.primary(ctx)
 		if err != nil {
@@ -67,10 +71,31 @@ func (s *session) within(ctx context.Context, statement func(context.Context, *p
 	if said := s.conn.warned.Load(); err == nil && said != nil && s.find.warnings {
 		err = fmt.Errorf("%w: %s", errWarned, *said)
 	}
-	if err != nil {
+	if lossy := (*lossyError)(nil); err != nil && !errors.As(err, &lossy) {
 		s.drop()
 	}
 	return err
+}
+
+// kept is do for a statement whose commit counts only if it is on two disks. It was not where the database has lost its standby when it is
+// asked afterwards: commits that wait for one are let go then, without a word.
+func (s *session) kept(statement func(context.Context, *pgx.Conn) error) error {
+	return s.do(func(ctx context.Context, c *pgx.Conn) error {
+		if err := statement(ctx, c); err != nil || !s.find.require {
+			return err
+		}
+		return s.find.safe(ctx, c)
+	})
+}
+
+// execKept is exec for such a statement.
+func (s *session) execKept(sql string, args ...any) (rows int64, err error) {
+	err = s.kept(func(ctx context.Context, c *pgx.Conn) error {
+		tag, err := c.Exec(ctx, sql, args...)
+		rows = tag.RowsAffected()
+		return err
+	})
+	return rows, err
 }
 
 // alone carries out statements in a transaction over a connection of its own, which nothing else waits for.
@@ -144,6 +169,40 @@ type finder struct {
 	calls    calls
 	highest  atomic.Int64 // of the timelines that were seen
 	latest   atomic.Pointer[found]
+
+	lease time.Duration
+	doubt atomic.Pointer[lossyError] // why the database was not safe within a lease; nil where it was
+}
+
+// safe returns a *lossyError unless what has committed over a connection is on two disks. For a lease after the database was not safe it is not
+// believed: its sessions read new settings before commits wait for the standby.
+func (f *finder) safe(ctx context.Context, c *pgx.Conn) error {
+	var fine bool
+	if err := c.QueryRow(ctx, `SELECT `+keepsTwice).Scan(&fine); err != nil {
+		return err
+	}
+	if !fine {
+		if err := f.doubts(ctx, c); err != nil {
+			return err
+		}
+	}
+	if doubt := f.doubt.Load(); doubt != nil {
+		return doubt
+	}
+	if !fine { // it was again when doubts asked
+		return &lossyError{"synchronous_standby_names", ""}
+	}
+	return nil
+}
+
+// doubts returns a *lossyError where the database may lose what it confirms, and remembers it for a lease.
+func (f *finder) doubts(ctx context.Context, c *pgx.Conn) error {
+	err := lossy(ctx, c)
+	if found := (*lossyError)(nil); errors.As(err, &found) {
+		f.doubt.Store(found)
+		f.calls.timers.AfterFunc(f.lease, func() { f.doubt.CompareAndSwap(found, nil) })
+	}
+	return err
 }
 
 // A found is what a search has found, for searchLife.
@@ -194,10 +253,10 @@ type answer struct {
 }
 
 // primary asks all hosts at once, since one that hangs must not keep the others waiting, and takes the one with the highest
-// timeline: a primary that was replaced has a lower one and may not know it. A single host is taken as it is.
+// timeline: a primary that was replaced has a lower one and may not know it. A single host may be a standby.
 func (f *finder) primary(ctx context.Context) (*connection, error) {
 	if len(f.hosts) == 1 {
-		return dial(ctx, f.hosts[0])
+		return f.single(ctx)
 	}
 	ctx, cancel := f.calls.timers.Timeout(ctx, nil, hostPatience)
 	defer cancel()
@@ -214,6 +273,28 @@ func (f *finder) primary(ctx context.Context) (*connection, error) {
 		}
 	}
 	return f.search(ctx)
+}
+
+// single returns a connection to the only host, whose name may lead to one machine today and to another one tomorrow.
+func (f *finder) single(ctx context.Context) (*connection, error) {
+	a := ask(ctx, f.hosts[0])
+	if a.err == nil && a.timeline > 0 && !f.sees(a.timeline) {
+		a.err = errors.New("ledger: the database is a primary that was replaced")
+	}
+	if a.err != nil && a.conn != nil {
+		a.conn.Close(ctx) // it is not used
+	}
+	return a.conn, a.err
+}
+
+// sees notes the timeline of a primary, and reports whether none has a higher one.
+func (f *finder) sees(timeline int64) bool {
+	for {
+		seen := f.highest.Load()
+		if timeline <= seen || f.highest.CompareAndSwap(seen, timeline) {
+			return timeline >= seen
+		}
+	}
 }
 
 // search asks all hosts.
@@ -236,10 +317,7 @@ func (f *finder) search(ctx context.Context) (*connection, error) {
 			a.conn.Close(ctx) // it is not used
 		}
 	}
-	for seen := f.highest.Load(); best.timeline > seen && !f.highest.CompareAndSwap(seen, best.timeline); {
-		seen = f.highest.Load()
-	}
-	if best.conn != nil && best.timeline < f.highest.Load() {
+	if best.conn != nil && !f.sees(best.timeline) {
 		best.conn.Close(ctx) // it is not used
 		best.conn = nil
 	}
@@ -262,6 +340,7 @@ func ask(ctx context.Context, host *pgx.ConnConfig) (a answer) {
 	if a.err == nil {
 		a.timeline, a.err = strconv.ParseInt(timeline, 16, 64)
 	}
+	a.conn.timeline = a.timeline
 	return a
 }
 

@@ -203,7 +203,7 @@ func (s *Store) KeySlot(key ledger.ID) (slot int, ok bool, err error) {
 	if err != nil || ok {
 		return slot, ok, err
 	}
-	if _, err := asking.exec(sqlNothing); err != nil { // a primary that was replaced may not know it
+	if _, err := asking.execKept(sqlNothing); err != nil { // a primary that was replaced may not know it
 		return 0, false, err
 	}
 	return asking.maybeNumber(sqlKey, key[:])
@@ -211,7 +211,7 @@ func (s *Store) KeySlot(key ledger.ID) (slot int, ok bool, err error) {
 
 // EnterKey implements slots.Store.
 func (s *Store) EnterKey(key ledger.ID, hash [32]byte, slot int) error {
-	rows, err := s.db.copying.exec(sqlEnterKey, key[:], hash[:], slot)
+	rows, err := s.db.copying.execKept(sqlEnterKey, key[:], hash[:], slot)
 	if err != nil || rows == 1 {
 		return unavailable(err)
 	}
@@ -232,7 +232,7 @@ func unavailable(err error) error {
 
 // EnterActivation implements slots.Store.
 func (s *Store) EnterActivation(id [32]byte, slot int) error {
-	rows, err := s.db.copying.exec(sqlEnterActivation, id[:], slot)
+	rows, err := s.db.copying.execKept(sqlEnterActivation, id[:], slot)
 	if err != nil || rows == 1 {
 		return unavailable(err)
 	}
@@ -261,7 +261,7 @@ func (s *Store) Seen() uint64 {
 
 // End implements slots.Store. It asks over a connection that changes go over, since a primary that was replaced takes none.
 func (s *Store) End() (uint64, error) {
-	if _, err := s.db.copying.exec(sqlNothing); err != nil {
+	if _, err := s.db.copying.execKept(sqlNothing); err != nil {
 		return 0, unavailable(err)
 	}
 	var end group
@@ -277,13 +277,13 @@ const sqlNothing = `SELECT pg_logical_emit_message(true, 'bailiff', '')`
 
 // NoteFollowed implements slots.Store.
 func (s *Store) NoteFollowed(slot int, lsn uint64) error {
-	_, err := s.db.copying.exec(sqlNoteFollowed, slot, int64(lsn)) //nolint:gosec // LSNs are counted up from 1
+	_, err := s.db.copying.execKept(sqlNoteFollowed, slot, int64(lsn)) //nolint:gosec // LSNs are counted up from 1
 	return unavailable(err)
 }
 
 // Behind implements slots.Store.
 func (s *Store) Behind(lsn uint64) (behind []int, err error) {
-	err = s.db.living.do(func(ctx context.Context, c *pgx.Conn) error { // the store itself says nothing
+	err = s.db.living.kept(func(ctx context.Context, c *pgx.Conn) error { // the store itself says nothing
 		behind = nil
 		rows, err := c.Query(ctx, sqlBehind, int64(lsn)) //nolint:gosec // LSNs are counted up from 1
 		if err != nil {

@@ -51,7 +51,7 @@ func (t *twin) time() (time.Time, error) { return t.now(), nil }
 
 func (t *twin) beat(slot int, me instance) (heard pulse, err error) {
 	t.with(slot, func(s *twinSlot) {
-		heard = pulse{at: t.now(), owner: s.owner, term: s.term, held: s.held}
+		heard = pulse{at: t.now(), sure: true, owner: s.owner, term: s.term, held: s.held}
 		heard.owner.peer = t.peers[s.owner.id]
 		if heard.silent = 1e15 * time.Microsecond; !t.seen[s.owner.id].IsZero() {
 			heard.silent = heard.at.Sub(t.seen[s.owner.id])

@@ -14,6 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"bailiff/fuzz/kit/pgtest"
+	"bailiff/runtime/clock"
+	"bailiff/runtime/system"
 )
 
 // TestWarning cancels an append that waits for a standby that hangs. The database confirms it, with a warning, and it is not told
@@ -133,7 +135,9 @@ func TestLosesItsStandby(t *testing.T) {
 	primary.Standbys("")
 	rng := mathrand.New(mathrand.NewPCG(1, 2)) //nolint:gosec // a test's
 	for _, requires := range []bool{true, false} {
-		db := newPostgres(newStore(t, primary.URL(), "a", !requires).find, 30*time.Second)
+		store, err := NewStore(Options{URL: primary.URL(), Name: "a", Lease: 300 * time.Millisecond, Trust: !requires, Environment: "test", Calls: system.Real(clock.System())})
+		must(t, err)
+		db := newPostgres(store.find, 30*time.Second)
 		defer db.close()
 		for _, statement := range []string{"TRUNCATE bailiff.groups, bailiff.instances, bailiff.slots", "INSERT INTO bailiff.slots (slot) VALUES (0), (1)"} {
 			_, err := db.writing.exec(statement)
@@ -176,12 +180,65 @@ func TestLosesItsStandby(t *testing.T) {
 				}
 			}
 		}
+		await := func(safe bool) {
+			t.Helper()
+			for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+				if _, err := db.confirms(slots); (err == nil) == safe {
+					return
+				} else if time.Now().After(deadline) {
+					t.Fatalf("not safe as %t: %v", safe, err)
+				}
+			}
+		}
 		hold("without a standby", !requires)
 		primary.Standbys("standby")
-		time.Sleep(100 * time.Millisecond) // its processes read their settings
+		await(true)
 		hold("with one", true)
 		primary.Standbys("")
-		time.Sleep(100 * time.Millisecond)
+		await(!requires)
 		hold("without one again", !requires)
 	}
+}
+
+// TestLosesItsStandbyMeanwhile takes the synchronous standby, which hangs, from a primary while an append waits for it, and while one that
+// had no answer is looked for: PostgreSQL lets the commit go without a word, and neither is told as kept.
+func TestLosesItsStandbyMeanwhile(t *testing.T) {
+	const lease = time.Second
+	for what, after := range map[string]time.Duration{"it waits": 0, "it is looked for": 3 * lease / 2} {
+		primary, standby := pgtest.StartPair(t)
+		connect(t, primary.URL())
+		store, err := NewStore(Options{URL: primary.URL(), Name: "a", Lease: lease, Environment: "test", Calls: system.Real(clock.System())})
+		must(t, err)
+		defer store.Close()
+		_, err = store.Init(Setup{})
+		must(t, err)
+		l, err := store.open()
+		must(t, err)
+		defer l.Close()
+		rng := mathrand.New(mathrand.NewPCG(1, 2)) //nolint:gosec // a test's
+		must(t, l.Append(1, sealed(rng, 1, 1)))
+		thaw := standby.Freeze()
+		told := make(chan error, 1)
+		go func() { told <- l.Append(2, sealed(rng, 2, 1)) }()
+		awaitWaiting(t, same(t, primary.URL()))
+		time.Sleep(after)
+		primary.Standbys("")
+		if err := <-told; err == nil {
+			t.Errorf("an append is told as kept whose standby is taken away while %s", what)
+		}
+		thaw()
+	}
+}
+
+// awaitWaiting waits until an append waits for the standby.
+func awaitWaiting(t *testing.T, db *postgres) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		n, err := db.asking.number(`SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%INSERT INTO bailiff.groups%'`)
+		must(t, err)
+		if n > 0 {
+			return
+		}
+	}
+	t.Fatal("no append waits for the standby")
 }
