@@ -15,6 +15,7 @@ import (
 
 	"bailiff/cmd/bailiff/cli"
 	"bailiff/cmd/bailiff/client"
+	"bailiff/cmd/bailiff/serve"
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/runtime/atomicfile"
 	"bailiff/runtime/attest"
@@ -92,8 +93,10 @@ func undo(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store) error
 			return cli.Fail("the record was not exported; there is nothing to undo")
 		case !cli.IsMissing(made):
 			return cli.Fail("the record is in %s, and would be served twice; if nothing has run on it there, move it away first, for good", made)
+		case serve.Served(imported):
+			return cli.Fail("a service has run on %s, and what it has decided is not in this database; the record was imported from there into another store, and continues in that one alone", moved)
 		case !cli.IsMissing(imported):
-			return cli.Fail("the record was imported from %s into another store, and both would serve it; if no instance has run on that store, remove its database first, and then %s", moved, moved)
+			return cli.Fail("the record was imported from %s into another store, and both would serve it; if no instance has run on that store, and nothing has run on %s, remove that store's database first, and then %s", moved, moved, moved)
 		case !cli.IsMissing(cmdsettings.Exporting(made)):
 			return removeMade(s, moved)
 		}
