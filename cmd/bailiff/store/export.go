@@ -35,7 +35,7 @@ type exportCommand struct {
 	To           string `help:"The data folder to make." xor:"to" placeholder:"DIR" type:"path"`
 	Exported     string `help:"The folder of the files that SVC_EVENT_RETENTION has exported, of all slots, where it has dropped any of their records. Default: SVC_EVENT_EXPORT." placeholder:"DIR" type:"path"`
 	NoCheckpoint bool   `help:"Export although SVC_DATA_DIR has no checkpoint of the record; a database that has lost records is not noticed then."`
-	Undo         bool   `help:"Let instances decide over the database again, where the folder that was made is gone and nothing has run on it." xor:"to"`
+	Undo         bool   `help:"Let instances decide over the database again, where the folder that was made is gone and nothing has run on it. That is checked while it is on this machine, at that path; on another machine nothing is checked." xor:"to"`
 	cli.ProgressFlag
 }
 
