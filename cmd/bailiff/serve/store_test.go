@@ -151,7 +151,7 @@ func TestOtherPolicies(t *testing.T) {
 	}
 }
 
-// TestStandByFirst: a start says what is wrong with the store before it notes anything there, and goes on where it can't note its policy.
+// TestStandByFirst: a start names the fault of a store before it notes anything there, and goes on where it can't note its policy.
 func TestStandByFirst(t *testing.T) {
 	server := pgtest.Start(t)
 	r := storeService(t, server)
