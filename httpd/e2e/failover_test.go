@@ -25,7 +25,7 @@ import (
 	"bailiff/fuzz/kit/wire"
 )
 
-// storeRole is the role of instances, which may not change what is kept.
+// storeRole is the role of instances, which may not change kept records.
 const storeRole = "bailiff"
 
 // failoverLease is the lease of instances in tests.

@@ -70,6 +70,9 @@ func (c *restoreCommand) Run(std cli.Streams) error {
 	if _, err := os.Lstat(s.LedgerPath()); !errors.Is(err, fs.ErrNotExist) {
 		return cli.Fail("%s is there already; a backup is restored where no data is: move %s away, or set SVC_DATA_DIR", s.LedgerPath(), s.DataDir)
 	}
+	if err := client.Moved(s); err != nil { // its record would be served beside the one that a database continues
+		return cli.Fail("%v; or set SVC_DATA_DIR to another folder, and restore there", err)
+	}
 	if c.Identity != "" {
 		if err := decryptKeys(s, filepath.Join(c.Dir, keysFile), c.Identity); err != nil {
 			return err

@@ -261,3 +261,26 @@ func TestFaultsAreSeen(t *testing.T) {
 		}
 	}
 }
+
+// TestRestoreMoved: nothing is restored into a folder whose record continues in a database, or is being exported from one.
+func TestRestoreMoved(t *testing.T) {
+	dir := t.TempDir()
+	p := place{t, filepath.Join(dir, "data"), filepath.Join(dir, "keys")}
+	p.must("make")
+	whole := filepath.Join(dir, "whole")
+	p.must("backup " + whole)
+	for name, say := range map[string]string{"ledger.imported": "was imported into a database", "ledger.exporting": "was interrupted"} {
+		other := place{t, filepath.Join(dir, name), p.keys}
+		aside := filepath.Join(other.data, name)
+		if err := os.MkdirAll(aside, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if said, ok := other.run("restore " + whole); ok || !strings.Contains(said, say) || exists(filepath.Join(other.data, "ledger")) {
+			t.Errorf("%s: %v %s", name, ok, said)
+		}
+		if err := os.Remove(aside); err != nil {
+			t.Fatal(err)
+		}
+		other.must("restore " + whole)
+	}
+}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -85,7 +86,7 @@ func (p *Patient) judgePolicies(policies []pgledger.InstancePolicy) {
 	same, said := true, []string(nil)
 	for _, one := range policies {
 		same = same && one.Policy == policies[0].Policy
-		said = append(said, one.Instance+" has "+one.Policy)
+		said = append(said, one.Instance+" has "+cmp.Or(one.Policy, "none"))
 	}
 	if !same {
 		p.Add(Doubt, "store", "the default policies of the instances differ: %s; a key is judged by that of the instance that decides for it: give all of them the same file, reload those that decide, and restart those that wait", strings.Join(said, ", "))

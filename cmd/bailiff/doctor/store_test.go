@@ -48,10 +48,14 @@ func TestJudgePolicies(t *testing.T) {
 	same := []pgledger.InstancePolicy{{Instance: "a", Policy: "1"}, {Instance: "b", Policy: "1"}}
 	for _, row := range []struct {
 		policies []pgledger.InstancePolicy
-		findings int
-	}{{nil, 0}, {same, 0}, {append(same, pgledger.InstancePolicy{Instance: "c", Policy: "2"}), 1}} {
+		want     string // of the one finding; "" where there is none
+	}{
+		{nil, ""}, {same, ""}, {[]pgledger.InstancePolicy{{Instance: "a"}, {Instance: "b"}}, ""},
+		{append(same, pgledger.InstancePolicy{Instance: "c", Policy: "2"}), "c has 2"},
+		{append(same, pgledger.InstancePolicy{Instance: "c"}), "c has none"},
+	} {
 		p := &Patient{}
-		if p.judgePolicies(row.policies); len(p.Findings) != row.findings || row.findings > 0 && !strings.Contains(p.Findings[0].Message, "c has 2") {
+		if p.judgePolicies(row.policies); (len(p.Findings) == 1) != (row.want != "") || row.want != "" && !strings.Contains(p.Findings[0].Message, row.want) {
 			t.Errorf("%v: %+v", row.policies, p.Findings)
 		}
 	}

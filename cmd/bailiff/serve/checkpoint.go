@@ -107,7 +107,7 @@ func (r *service) compare(path string, slot int, head ledger.Head) error {
 		return fmt.Errorf("the last checkpoint, %s, was altered or is another service's, so missing records cannot be ruled out: %w; %s", path, err, r.remedy())
 	case r.store != nil && kept.Stream != head.Stream && r.never(slot, kept.Stream):
 		return fmt.Errorf("%w: %s, signed at %s, is of record %d of the log %x, which the store does not have; if an instance of another store had the folder, "+
-			"set SVC_DATA_DIR to a new one, or remove the files checkpoint and checkpoint-N; if the database was put back to a state from before that log began, find the one that has it",
+			"set SVC_DATA_DIR to a new one; if the database was put back to a state from before that log began, find the one that has it",
 			errOtherStore, path, kept.At.Format(time.RFC3339), kept.LSN, kept.Stream)
 	case kept.Stream != head.Stream || kept.LSN > head.LSN || kept.LSN == head.LSN && kept.Hash != head.Hash:
 		without := "restore a newer backup, or start once with serve --no-checkpoint to go on without them"

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"bailiff/cmd/bailiff/cli"
 	cmdsettings "bailiff/cmd/bailiff/settings"
 )
 
@@ -42,6 +43,9 @@ func CheckPlaceOf(ledger, moved string) error {
 	}
 	return nil
 }
+
+// Served reports whether a service has run on a ledger's folder.
+func Served(ledger string) bool { return !cli.IsMissing(placePath(ledger)) }
 
 // claimPlace notes that the data is where it is now. The file is written in place: only so it keeps its identity.
 func claimPlace(s *cmdsettings.Settings) error {

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -18,14 +19,25 @@ func (r *service) notePolicy(policy *policies.Policy) error {
 	if policy != nil {
 		hash = policy.Hash
 	}
-	if hash == r.policies.noted {
+	o := &r.policies
+	if o.known && hash == o.noted {
 		return nil
 	}
 	if err := r.store.NotePolicy(hash); err != nil {
 		return err
 	}
-	r.policies.noted = hash
+	o.known, o.noted = true, hash
 	return nil
+}
+
+// noteFirstPolicy notes the default policy of a service that starts, and may wait for another instance: nothing else does it until it
+// decides. Where that fails it is noted then.
+func (r *service) noteFirstPolicy() {
+	r.policies.mu.Lock()
+	defer r.policies.mu.Unlock()
+	if err := r.notePolicy(r.boot.Policy); err != nil {
+		r.log.Warn("the default policy can't be noted for the other instances; it will be when this one decides", "error", err)
+	}
 }
 
 // comparePolicies compares the default policy in force with those of the other instances.
@@ -50,10 +62,10 @@ func (r *service) comparePolicy(policy *policies.Policy) {
 	var others []string
 	for _, one := range all {
 		if one.Instance != r.store.Name() && one.Policy != o.noted {
-			others = append(others, one.Instance+" "+one.Policy)
+			others = append(others, one.Instance+" "+cmp.Or(one.Policy, "none"))
 		}
 	}
-	o.number = len(others)
+	o.number.Store(int64(len(others)))
 	if said := strings.Join(others, ", "); said != o.said {
 		o.said = said
 		if said == "" {

@@ -91,15 +91,12 @@ type service struct {
 
 // otherPolicies are the instances of the store that have another default policy than this one.
 type otherPolicies struct {
-	mu     sync.Mutex
-	noted  string // the hash that this instance has noted
-	number int
+	mu     sync.Mutex // of all but number, also while the database is asked
+	known  bool       // whether this process has noted one
+	noted  string     // its hash, "" where it has none
 	said   string
+	number atomic.Int64
 }
 
 // count returns how many instances have another default policy.
-func (o *otherPolicies) count() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.number
-}
+func (o *otherPolicies) count() int { return int(o.number.Load()) }

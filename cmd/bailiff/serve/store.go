@@ -97,13 +97,11 @@ func (r *service) standBy(hangUps chan os.Signal) error {
 	if err := r.sameSigner(); err != nil {
 		return err
 	}
-	if err := r.notePolicy(r.boot.Policy); err != nil { // nothing else does it yet
-		return err
-	}
 	several, err := r.fitsStore()
 	if err != nil {
 		return err
 	}
+	r.noteFirstPolicy()
 	if err := r.readCertificates(); err != nil {
 		return err
 	}
@@ -149,6 +147,9 @@ func (r *service) standBy(hangUps chan os.Signal) error {
 
 // fitsStore refuses settings that do not fit the store, and reports whether that has several slots.
 func (r *service) fitsStore() (several bool, err error) {
+	if _, err := r.store.ID(); err != nil { // which says how tables are made where there are none
+		return false, err
+	}
 	if r.settings.EventRetention != 0 {
 		if err := r.store.Drops(); err != nil {
 			return false, fmt.Errorf("SVC_EVENT_RETENTION: %w", err)

@@ -137,6 +137,43 @@ func TestOtherPolicies(t *testing.T) {
 	if n, text := second.policies.count(), said.String(); n != 0 || !strings.Contains(text, "have the default policy of this one") {
 		t.Errorf("%d others have another default policy, want none: %s", n, text)
 	}
+	restarted := &service{store: first.store}
+	if err := restarted.notePolicy(nil); err != nil {
+		t.Fatal(err)
+	}
+	second.comparePolicy(one)
+	if n, text := second.policies.count(), said.String(); n != 1 || !strings.Contains(text, first.store.Name()+" none") {
+		t.Errorf("%d others have another default policy when one was started again without: %s", n, text)
+	}
+	second.comparePolicy(nil)
+	if n := second.policies.count(); n != 0 {
+		t.Errorf("%d others have another default policy where none has any", n)
+	}
+}
+
+// TestStandByFirst: a start names the fault of a store before it notes anything there, and goes on where it can't note its policy.
+func TestStandByFirst(t *testing.T) {
+	server := pgtest.Start(t)
+	r := storeService(t, server)
+	var said strings.Builder
+	r.log = slog.New(slog.NewTextHandler(&said, nil))
+	r.boot.Policy = &policies.Policy{Hash: "1111"}
+	if err := r.standBy(nil); err == nil || !strings.Contains(err.Error(), "make them with: bailiff store init") || said.Len() != 0 {
+		t.Errorf("without tables: %v %s", err, said.String())
+	}
+	if _, err := r.store.Init(pgledger.Setup{}); err != nil {
+		t.Fatal(err)
+	}
+	r.settings.TLSCert, r.settings.TLSKey = "/nowhere/certificate", "/nowhere/key" // which it reads after that
+	r.settings.Store += "&default_transaction_read_only=on"
+	var err error
+	if r.store, err = r.newStore(nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.store.Close)
+	if err := r.standBy(nil); err == nil || !strings.Contains(err.Error(), "/nowhere/") || !strings.Contains(said.String(), "can't be noted") || r.policies.known {
+		t.Errorf("over a database that takes no notes: %v %s", err, said.String())
+	}
 }
 
 // TestOwnRecord: a data folder that has a record is not used beside a database, nor by commands that know the folder alone.

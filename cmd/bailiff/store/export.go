@@ -15,6 +15,7 @@ import (
 
 	"bailiff/cmd/bailiff/cli"
 	"bailiff/cmd/bailiff/client"
+	"bailiff/cmd/bailiff/serve"
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/runtime/atomicfile"
 	"bailiff/runtime/attest"
@@ -34,7 +35,7 @@ type exportCommand struct {
 	To           string `help:"The data folder to make." xor:"to" placeholder:"DIR" type:"path"`
 	Exported     string `help:"The folder of the files that SVC_EVENT_RETENTION has exported, of all slots, where it has dropped any of their records. Default: SVC_EVENT_EXPORT." placeholder:"DIR" type:"path"`
 	NoCheckpoint bool   `help:"Export although SVC_DATA_DIR has no checkpoint of the record; a database that has lost records is not noticed then."`
-	Undo         bool   `help:"Let instances decide over the database again, where the folder that was made is gone and nothing has run on it." xor:"to"`
+	Undo         bool   `help:"Let instances decide over the database again, where the folder that was made is gone and nothing has run on it. That is checked while it is on this machine, at that path; on another machine nothing is checked." xor:"to"`
 	cli.ProgressFlag
 }
 
@@ -92,8 +93,10 @@ func undo(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store) error
 			return cli.Fail("the record was not exported; there is nothing to undo")
 		case !cli.IsMissing(made):
 			return cli.Fail("the record is in %s, and would be served twice; if nothing has run on it there, move it away first, for good", made)
+		case serve.Served(imported):
+			return cli.Fail("a service has run on %s, and what it has decided is not in this database; the record was imported from there into another store, and continues in that one alone", moved)
 		case !cli.IsMissing(imported):
-			return cli.Fail("the record was imported from %s into another store, and both would serve it; if no instance has run on that store, remove its database first, and then %s", moved, moved)
+			return cli.Fail("the record was imported from %s into another store, and both would serve it; if no instance has run on that store, and nothing has run on %s, remove that store's database first, and then %s", moved, moved, moved)
 		case !cli.IsMissing(cmdsettings.Exporting(made)):
 			return removeMade(s, moved)
 		}

@@ -58,9 +58,15 @@ func setAside(from, to, store string) (aside bool, err error) {
 	return true, meant(to, store) // another import may have begun at the same time
 }
 
-// putBack undoes setAside.
+// putBack undoes setAside. The record says for which store it is until it has its name back for good.
 func putBack(from, to string) error {
-	return errors.Join(os.Rename(to, from), os.Remove(intentPath(from)))
+	if err := os.Rename(to, from); err != nil {
+		return err
+	}
+	if err := atomicfile.SyncName(from); err != nil {
+		return err
+	}
+	return os.Remove(intentPath(from))
 }
 
 // meant returns an error unless a record that is set aside is meant for a store, which does not have it for certain.

@@ -206,12 +206,17 @@ func TestUndoImported(t *testing.T) {
 	s.must(s.run(&initCommand{}))
 	s.must(s.run(&importCommand{From: back}))
 	t.Setenv("SVC_STORE", first)
-	s.fails("was imported from "+back+" into another store", &exportCommand{Undo: true})
+	undo := &exportCommand{Undo: true}
+	s.fails("and nothing has run on "+back, undo)
+	place := filepath.Join(back, "ledger.imported", "place")
+	s.must(os.WriteFile(place, nil, 0o600)) // as a service leaves it, also one that was killed
+	s.fails("a service has run on "+back+", and what it has decided is not in this database", undo)
+	s.must(os.Remove(place))
 	if where := s.served(s.data, back); where != nil {
 		t.Errorf("the record is served in %v, too", where)
 	}
 	s.must(os.RemoveAll(back))
-	s.must(s.run(&exportCommand{Undo: true}))
+	s.must(s.run(undo))
 	if where := s.served(s.data, back); !slices.Equal(where, []string{"database"}) {
 		t.Errorf("served in %v after the export was undone", where)
 	}

@@ -13,12 +13,12 @@ const policyPlace = "policy "
 
 // sqlPolicies returns the default policies of the instances that were heard in a time.
 const sqlPolicies = `SELECT DISTINCT i.name, p.place FROM bailiff.instances i JOIN bailiff.places p ON p.name = '` + policyPlace + `' || i.name
-WHERE i.seen > clock_timestamp() - $1::bigint * interval '1 microsecond' AND p.place <> '' ORDER BY i.name`
+WHERE i.seen > clock_timestamp() - $1::bigint * interval '1 microsecond' ORDER BY i.name`
 
 // policiesHeard is how long ago an instance may have been heard whose default policy counts.
 const policiesHeard = time.Minute
 
-// An InstancePolicy is the default policy with which an instance judges, by its hash.
+// An InstancePolicy is the default policy with which an instance judges, by its hash, "" where it has none.
 type InstancePolicy struct{ Instance, Policy string }
 
 // NotePolicy notes the hash of this instance's default policy, "" where it has none, for those that compare theirs with it.
