@@ -133,70 +133,86 @@ func TestLosesItsStandby(t *testing.T) {
 	primary, _ := pgtest.StartPair(t)
 	connect(t, primary.URL())
 	primary.Standbys("")
-	rng := mathrand.New(mathrand.NewPCG(1, 2)) //nolint:gosec // a test's
 	for _, requires := range []bool{true, false} {
-		store, err := NewStore(Options{URL: primary.URL(), Name: "a", Lease: 300 * time.Millisecond, Trust: !requires, Environment: "test", Calls: system.Real(clock.System())})
-		must(t, err)
-		db := newPostgres(store.find, 30*time.Second)
-		defer db.close()
-		for _, statement := range []string{"TRUNCATE bailiff.groups, bailiff.instances, bailiff.slots", "INSERT INTO bailiff.slots (slot) VALUES (0), (1)"} {
-			_, err := db.writing.exec(statement)
-			must(t, err)
-		}
-		var slots []presence
-		var all []addition
-		for slot := range 2 {
-			me := instance{id: fmt.Sprint(slot), name: "a"}
-			term, err := db.claim(slot, me, hour, nil, 0)
-			must(t, err)
-			data := sealed(rng, 1, 1)
-			slots = append(slots, presence{slot, me})
-			all = append(all, addition{slot: slot, term: term, g: group{first: 1, last: 1, hash: sha256.Sum256(data), data: data}})
-		}
-		hold := func(when string, safe bool) {
-			t.Helper()
-			_, err := db.confirms(slots)
-			said := []error{err}
-			for _, one := range [][]addition{all[:1], all} {
-				kept, err := db.adds(one)
-				if err == nil && (len(kept) != len(one) || slices.Contains(kept, false)) {
-					t.Fatalf("%s: kept %v without an error", when, kept)
-				}
-				said = append(said, err)
-				for _, a := range one {
-					end, err := db.last(a.slot)
-					must(t, err)
-					if end.is(a.g) != safe {
-						t.Errorf("%s, required %t: slot %d ends with record %d", when, requires, a.slot, end.last)
-					}
-				}
-				_, err = db.writing.exec("TRUNCATE bailiff.groups")
-				must(t, err)
-			}
-			for n, err := range said {
-				var lossy *lossyError
-				if safe && err != nil || !safe && !errors.As(err, &lossy) {
-					t.Errorf("%s, required %t: question %d: %v", when, requires, n, err)
-				}
-			}
-		}
-		await := func(safe bool) {
-			t.Helper()
-			for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-				if _, err := db.confirms(slots); (err == nil) == safe {
-					return
-				} else if time.Now().After(deadline) {
-					t.Fatalf("not safe as %t: %v", safe, err)
-				}
-			}
-		}
-		hold("without a standby", !requires)
+		o := newOwnedSlots(t, primary.URL(), requires)
+		o.hold("without a standby", !requires)
 		primary.Standbys("standby")
-		await(true)
-		hold("with one", true)
+		o.await(true)
+		o.hold("with one", true)
 		primary.Standbys("")
-		await(!requires)
-		hold("without one again", !requires)
+		o.await(!requires)
+		o.hold("without one again", !requires)
+	}
+}
+
+// An ownedSlots is a database two of whose slots are owned, with a group for each.
+type ownedSlots struct {
+	t     *testing.T
+	db    *postgres
+	slots []presence
+	all   []addition
+}
+
+func newOwnedSlots(t *testing.T, url string, requires bool) *ownedSlots {
+	t.Helper()
+	store, err := NewStore(Options{URL: url, Name: "a", Lease: 300 * time.Millisecond, Trust: !requires, Environment: "test", Calls: system.Real(clock.System())})
+	must(t, err)
+	o := &ownedSlots{t: t, db: newPostgres(store.find, 30*time.Second)}
+	t.Cleanup(o.db.close)
+	for _, statement := range []string{"TRUNCATE bailiff.groups, bailiff.instances, bailiff.slots", "INSERT INTO bailiff.slots (slot) VALUES (0), (1)"} {
+		_, err := o.db.writing.exec(statement)
+		must(t, err)
+	}
+	rng := mathrand.New(mathrand.NewPCG(1, 2)) //nolint:gosec // a test's
+	for slot := range 2 {
+		me := instance{id: fmt.Sprint(slot), name: "a"}
+		term, err := o.db.claim(slot, me, hour, nil, 0)
+		must(t, err)
+		data := sealed(rng, 1, 1)
+		o.slots = append(o.slots, presence{slot, me})
+		o.all = append(o.all, addition{slot: slot, term: term, g: group{first: 1, last: 1, hash: sha256.Sum256(data), data: data}})
+	}
+	return o
+}
+
+// hold has one group appended, and then both, and the ownership confirmed: all of it where the database is safe, and else nothing.
+func (o *ownedSlots) hold(when string, safe bool) {
+	o.t.Helper()
+	_, err := o.db.confirms(o.slots)
+	said := []error{err}
+	for _, some := range [][]addition{o.all[:1], o.all} {
+		kept, err := o.db.adds(some)
+		if err == nil && (len(kept) != len(some) || slices.Contains(kept, false)) {
+			o.t.Fatalf("%s: kept %v without an error", when, kept)
+		}
+		said = append(said, err)
+		for _, one := range some {
+			end, err := o.db.last(one.slot)
+			must(o.t, err)
+			if end.is(one.g) != safe {
+				o.t.Errorf("%s: slot %d ends with record %d", when, one.slot, end.last)
+			}
+		}
+		_, err = o.db.writing.exec("TRUNCATE bailiff.groups")
+		must(o.t, err)
+	}
+	for n, err := range said {
+		var lossy *lossyError
+		if safe && err != nil || !safe && !errors.As(err, &lossy) {
+			o.t.Errorf("%s: question %d: %v", when, n, err)
+		}
+	}
+}
+
+// await waits until the ownership is confirmed, or is not any more.
+func (o *ownedSlots) await(safe bool) {
+	o.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := o.db.confirms(o.slots); (err == nil) == safe {
+			return
+		} else if time.Now().After(deadline) {
+			o.t.Fatalf("not safe as %t: %v", safe, err)
+		}
 	}
 }
 
