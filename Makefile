@@ -223,7 +223,7 @@ owners: ## three instances that take a log from each other, or share the slots o
 	$(GO) test ./runtime/ledger/postgres -run '^Test(Worlds|Orders|ManySlots)$$' -count 1 -v -timeout 0 -args -world $(or $(SEED),0) -worlds $(WORLDS)
 
 .PHONY: cover
-cover: ## how many branches of the parts that decide tests take; fails below 95 %, and where one of the rest has no reason; writes docs/branches.md
+cover: ## branch coverage of the packages that decide; fails below 95 %, and where one of the rest has no reason; writes docs/branches.md
 	@.ci/cover
 
 .PHONY: cost

@@ -141,7 +141,7 @@ var mayImport = map[string][]string{
 	"fuzz":                    {""},
 	"fuzz/oracle":             {"fuzz/oracle/shell", "grammar", "vm/errcode"},
 	"fuzz/oracle/shell":       {},
-	"fuzz/conform":            {"compiler", "fuzz/conform", "fuzz/differential", "fuzz/gen", "fuzz/hosts", "fuzz/oracle", "grammar", "httpd/client", "runtime/attest", "vm/form/evmaddr"},
+	"fuzz/conform":            {"compiler", "fuzz/conform", "fuzz/differential", "fuzz/gen", "fuzz/hosts", "fuzz/kit/claims", "fuzz/oracle", "grammar", "httpd/client", "runtime/attest", "vm/form/evmaddr"},
 	"fuzz/ledgertest":         {""},
 	"runtime/attest/peer":     {"fuzz/kit/npm"},
 	"runtime/gateway/peer":    {"fuzz/kit/npm"},

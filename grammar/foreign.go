@@ -18,7 +18,7 @@ var foreignForms = []foreignForm{
 	(*scanner).tables, (*scanner).continued, (*scanner).compared, (*scanner).members, (*scanner).openList, (*scanner).nested, (*scanner).bullets, (*scanner).quotedKeys, (*scanner).indented, (*scanner).ruler,
 }
 
-// scanForeign takes the lines from l on, which is not blank, that are in a foreign form together, and reports them.
+// scanForeign takes the lines that are in one foreign form, beginning with l, and reports them; l is not blank.
 func (s *scanner) scanForeign(l line) bool {
 	for _, form := range foreignForms {
 		lines, d, meant, known := form(s, l)

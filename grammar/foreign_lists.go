@@ -74,13 +74,13 @@ func (s *scanner) openList(l line) (lines []line, d Diagnostic, meant string, kn
 
 // listOrBlock writes a key and its items, and reports whether they are the lines of a block.
 func (w *writer) listOrBlock(key string, items []string) (block bool) {
-	if key != "chain_actions" || slices.ContainsFunc(items, func(item string) bool { return !numbered.MatchString(item) }) {
+	if !strings.EqualFold(key, "chain_actions") || slices.ContainsFunc(items, func(item string) bool { return !numbered.MatchString(item) }) {
 		w.list(key, items)
 		return false
 	}
 	for _, item := range items {
 		chain, value, _ := strings.Cut(item, ":")
-		w.attribute([]string{key}, chain, []string{strings.TrimSpace(value)})
+		w.attribute([]string{key}, strings.TrimSpace(chain), []string{strings.TrimSpace(value)})
 	}
 	return true
 }
@@ -99,7 +99,7 @@ var (
 // nested takes a key that is alone, with further keys indented below it.
 func (s *scanner) nested(l line) (lines []line, d Diagnostic, meant string, known bool) {
 	match := alone.FindStringSubmatch(s.rest(l))
-	if match == nil || match[1] == "chain_actions" || l.at > l.start || match[2] != "" && match[2] != "{" {
+	if match == nil || strings.EqualFold(match[1], "chain_actions") || l.at > l.start || match[2] != "" && match[2] != "{" {
 		return nil, d, "", false
 	}
 	if next, more := s.significantAfter(l); !more || next.at == next.start || !pair.MatchString(s.rest(next)) {

@@ -78,9 +78,9 @@ func (w *writer) below(path []string, value string) bool {
 		path = path[at+1:]
 	}
 	key := path[len(path)-1]
-	if len(path) == 2 && path[0] == "chain_actions" {
+	if len(path) == 2 && strings.EqualFold(path[0], "chain_actions") {
 		if w.block == 0 || slices.ContainsFunc(w.lines[w.block:], func(line string) bool { return !isNote(line) }) {
-			w.line("chain_actions:")
+			w.line(path[0] + ":")
 		}
 		w.line(`  "` + strings.Trim(key, `"'`) + `": ` + value)
 		w.block = len(w.lines)

@@ -158,7 +158,8 @@ func EmitRules(e *frame.Emitter) {
 	bind(e, slices.Concat(repositoryRules(e), filesystemRules(e), gitRules(e), databaseRules(e)))
 }
 
-// EmitGrants jumps where a profile grants the tool; no profile grants every one.
+// EmitGrants jumps where a profile grants the tool. Its caller must have ruled out a profile that grants every tool, since a switch takes no
+// empty prefix.
 func EmitGrants(e *frame.Emitter, granted vm.Label) {
 	actions := Of(e.Parts).Granted()
 	if len(actions) == 0 {

@@ -46,7 +46,21 @@ func (w *walk) functionOf(f *ast.FuncDecl) {
 	if f.Recv != nil && len(f.Recv.List) == 1 {
 		w.function = "(" + w.text(f.Recv.List[0].Type) + ")." + f.Name.Name
 	}
-	ast.Inspect(f, func(n ast.Node) bool {
+	w.within(f)
+}
+
+// variablesOf finds the branches of function literals in the values of package variables.
+func (w *walk) variablesOf(d *ast.GenDecl) {
+	for _, s := range d.Specs {
+		if v, ok := s.(*ast.ValueSpec); ok {
+			w.function = v.Names[0].Name
+			w.within(v)
+		}
+	}
+}
+
+func (w *walk) within(declared ast.Node) {
+	ast.Inspect(declared, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.IfStmt:
 			w.ifOf(n)

@@ -59,6 +59,15 @@ func Kind(a any) (s string) { // with a string, and an int twice
 	}
 	return s
 }
+
+var kinds = map[string]func(int) int{
+	"a": func(a int) int { // only with 0
+		if a > 0 {
+			return 1
+		}
+		return 0
+	},
+}
 `
 
 const plantedTest = `package planted
@@ -73,6 +82,7 @@ func Test(t *testing.T) {
 	Kind("x")
 	Kind(1)
 	Kind(2)
+	kinds["a"](0)
 }
 `
 
@@ -114,9 +124,9 @@ func TestPlanted(t *testing.T) {
 	}
 	want := []string{
 		"Half: if a > 0 {: it does not hold", "Early: if a > 0 {: it holds", "Early: if a < 0 {: it holds",
-		"Kind: switch a := a.(type) {: no case", "Kind: for range len(s) {: the loop runs",
+		"Kind: switch a := a.(type) {: no case", "Kind: for range len(s) {: the loop runs", "kinds: if a > 0 {: it holds",
 	}
-	if !slices.Equal(left, want) || len(all) != 15 {
+	if !slices.Equal(left, want) || len(all) != 17 {
 		t.Errorf("%d branches, of which these are not taken:\n%s", len(all), strings.Join(left, "\n"))
 	}
 	if _, err := readProfile(strings.NewReader("mode: set\n")); err == nil {

@@ -43,8 +43,11 @@ func branchesOf(root, file string, ran []block) ([]*branch, error) {
 	}
 	w := &walk{files: set, file: file, blocks: ran, names: map[string]int{}}
 	for _, declared := range tree.Decls {
-		if f, ok := declared.(*ast.FuncDecl); ok && f.Body != nil {
-			w.functionOf(f)
+		switch d := declared.(type) {
+		case *ast.FuncDecl:
+			w.functionOf(d)
+		case *ast.GenDecl:
+			w.variablesOf(d)
 		}
 	}
 	return w.branches, nil

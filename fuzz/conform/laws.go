@@ -2,7 +2,6 @@ package conform
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"bailiff/fuzz/gen"
+	"bailiff/fuzz/kit/claims"
 	"bailiff/fuzz/oracle"
 )
 
@@ -167,21 +167,9 @@ func (s *session) since(at time.Time) error {
 func (a *asked) said() said {
 	answer := saidBy(a.want.status(), a.answer)
 	if a.claims != nil {
-		answer.claims = lasting(a.claims)
+		answer.claims = claims.Lasting(a.claims)
 	}
 	return answer
-}
-
-// lasting are the claims that do not differ from attestation to attestation.
-func lasting(claims members) string {
-	rest := members{}
-	for name, value := range claims {
-		if !slices.Contains([]string{"jti", "iat", "exp", "pqc"}, name) {
-			rest[name] = value
-		}
-	}
-	text, _ := json.Marshal(rest) // of JSON, in the order of names
-	return string(text)
 }
 
 // obeys counts a pair of a law, and returns a finding where the law does not hold.

@@ -48,14 +48,6 @@ func TestLawsCatch(t *testing.T) {
 	}
 }
 
-// TestLasting: claims that each attestation has of its own are not compared, and others are.
-func TestLasting(t *testing.T) {
-	one := lasting(members{"jti": "1", "iat": 1, "exp": 2, "pqc": "x", "sub": "a", "intentHash": "0"})
-	if one != lasting(members{"jti": "2", "iat": 3, "exp": 4, "pqc": "y", "intentHash": "0", "sub": "a"}) || one == lasting(members{"sub": "a", "intentHash": "1"}) {
-		t.Errorf("lasting claims: %s", one)
-	}
-}
-
 // TestSince: no law relates requests of two hours.
 func TestSince(t *testing.T) {
 	at := time.Date(2030, 1, 1, 12, 59, 57, 0, time.UTC)

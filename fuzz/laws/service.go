@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bailiff/fuzz/gen"
+	"bailiff/fuzz/kit/claims"
 	"bailiff/grammar"
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
@@ -155,14 +156,11 @@ func (s *Service) Authorize(c *gen.Case) (Decided, error) {
 	if fault != nil {
 		return Decided{Status: "ERROR"}, nil
 	}
-	claims, err := lastingClaims(answer.Attestation)
-	return Decided{answer.Status, answer.HoldID, claims}, err
+	lasting, err := lastingClaims(answer.Attestation)
+	return Decided{answer.Status, answer.HoldID, lasting}, err
 }
 
-// ownClaims are the claims that each attestation has of its own.
-var ownClaims = []string{"jti", "iat", "exp", "pqc"}
-
-// lastingClaims returns the other claims of an attestation; none has none.
+// lastingClaims returns the claims of an attestation that are not its own; none has none.
 func lastingClaims(token []byte) (string, error) {
 	if token == nil {
 		return "", nil
@@ -175,15 +173,11 @@ func lastingClaims(token []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var claims map[string]any
-	if err := json.Unmarshal(payload, &claims); err != nil {
+	var all map[string]any
+	if err := json.Unmarshal(payload, &all); err != nil {
 		return "", err
 	}
-	for _, name := range ownClaims {
-		delete(claims, name)
-	}
-	lasting, err := json.Marshal(claims) // which orders the members
-	return string(lasting), err
+	return claims.Lasting(all), nil
 }
 
 // ClaimsOfSpellings holds that a request and its respelling get the same claims where both are allowed, and the same

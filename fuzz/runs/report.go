@@ -36,7 +36,11 @@ type kind struct {
 	counts   map[string]*regexp.Regexp // by unit; the last match tells
 	each     map[string]*regexp.Regexp // by unit; the number of matches tells
 	seedless string                    // why its runs print no seed; "": they do
+	older    older
 }
+
+// older says what runs of older commits were, which do not print the count of a unit.
+type older struct{ lack, were string }
 
 var kinds = map[string]kind{
 	"differential": {counts: map[string]*regexp.Regexp{"pairs": regexp.MustCompile(`: (\d+) pairs`)}},
@@ -50,7 +54,7 @@ var kinds = map[string]kind{
 		"worlds of several slots": regexp.MustCompile(`(\d+) worlds of \d+ slots`),
 	}},
 	"crash":   {counts: map[string]*regexp.Regexp{"kills": regexp.MustCompile(`: (\d+) kills`)}},
-	"conform": {counts: conformCounts()},
+	"conform": {counts: conformCounts(), older: older{"at " + string(conform.Gateway), "in-process, four levels"}},
 	"fuzz": {
 		counts:   map[string]*regexp.Regexp{"targets": regexp.MustCompile(`(?m)^fuzz: (\d+) targets$`)},
 		seedless: "Go's fuzz engine takes none, and keeps an input that fails as a file",
@@ -68,6 +72,20 @@ func conformCounts() map[string]*regexp.Regexp {
 		counts["at "+string(level)] = regexp.MustCompile(`(?m)^\s*` + string(level) + ` +(\d+) cases`)
 	}
 	return counts
+}
+
+// done is what a run did.
+func (r *report) done() string {
+	if r.isOlder() {
+		return counts(r.Counts) + " (" + kinds[r.Kind].older.were + ")"
+	}
+	return counts(r.Counts)
+}
+
+// isOlder reports whether a run is one of those that did less than such runs do now.
+func (r *report) isOlder() bool {
+	_, printed := r.Counts[kinds[r.Kind].older.lack]
+	return kinds[r.Kind].older.were != "" && !printed && r.Failure == ""
 }
 
 func kindNames() []string { return slices.Sorted(maps.Keys(kinds)) }
@@ -151,7 +169,7 @@ this page. "+changes" marks a run of a tree that was not committed; it does not 
 		if r.Failure != "" {
 			result = "failed: " + cell(r.Failure)
 		}
-		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | %.1f | %s |\n", r.Began.Format("2006-01-02 15:04"), r.Command, r.Commit, seeds(r.Seeds), counts(r.Counts), r.Minutes, result)
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | %.1f | %s |\n", r.Began.Format("2006-01-02 15:04"), r.Command, r.Commit, seeds(r.Seeds), r.done(), r.Minutes, result)
 	}
 	return b.String()
 }
@@ -168,9 +186,10 @@ func seedless() string {
 }
 
 // summary is a kind's row: its runs after the last one that failed.
-func summary(name string, all []*report) string {
-	runs, minutes, sums, failure := 0, 0.0, map[string]int64{}, "none on record"
-	for _, r := range all {
+func summary(name string, reports []*report) string {
+	runs, minutes, failure := 0, 0.0, "none on record"
+	sums, before := map[string]int64{}, map[string]int64{} // before: of older runs
+	for _, r := range reports {
 		if r.Kind != name {
 			continue
 		}
@@ -179,11 +198,19 @@ func summary(name string, all []*report) string {
 			break
 		}
 		runs, minutes = runs+1, minutes+r.Minutes
+		into := sums
+		if r.isOlder() {
+			into = before
+		}
 		for unit, n := range r.Counts {
-			sums[unit] += n
+			into[unit] += n
 		}
 	}
-	return fmt.Sprintf("| `make %s` | %d | %.1f | %s | %s |\n", name, runs, minutes, counts(sums), failure)
+	all := counts(sums)
+	if len(before) > 0 {
+		all = fmt.Sprintf("%s; %s: %s", all, kinds[name].older.were, counts(before))
+	}
+	return fmt.Sprintf("| `make %s` | %d | %.1f | %s | %s |\n", name, runs, minutes, all, failure)
 }
 
 // cell is a text in a cell of a table.

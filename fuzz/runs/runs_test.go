@@ -75,6 +75,18 @@ func TestSummary(t *testing.T) {
 	}
 }
 
+// TestOlder: what older runs of the kit counted is not added to what runs at all levels do.
+func TestOlder(t *testing.T) {
+	now := &report{Kind: "conform", Commit: "b", Began: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), Minutes: 1, Counts: map[string]int64{"cases": 5, "at Gateway": 1}}
+	before := &report{Kind: "conform", Commit: "a", Began: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Minutes: 1, Counts: map[string]int64{"cases": 7}}
+	text := board([]*report{now, before})
+	for _, want := range []string{"| 1 at Gateway, 5 cases; in-process, four levels: 7 cases |", "| 7 cases (in-process, four levels) |", "| 1 at Gateway, 5 cases | 1.0 | clean |"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page has no %q:\n%s", want, text)
+		}
+	}
+}
+
 // TestRefused: a report that make record did not write is no row.
 func TestRefused(t *testing.T) {
 	for _, text := range []string{"{", "{}", `{"form":"bailiff-run-1","kind":"crash","commit":"abc","began":"2026-01-01T00:00:00Z","minutes":1}`} {

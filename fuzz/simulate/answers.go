@@ -260,7 +260,7 @@ const (
 	ordersUnfound = "orders not found in time"
 )
 
-// searchTime is how long an order is sought. Few of very many take longer, of which mostUnfound are let pass.
+// searchTime is how long an order is sought, and once more where it is not found in that time. Few of very many take longer, of which mostUnfound are let pass.
 const searchTime = 5 * time.Second
 
 // mostUnfound is how many orders may not be found in time beside so many that are.
@@ -270,7 +270,7 @@ func mostUnfound(found int) int { return 2 + found/1000 }
 func tooManyUnfound(reached map[string]int) error {
 	found, unfound := reached[ordersFound], reached[ordersUnfound]
 	if most := mostUnfound(found); unfound > most {
-		return fmt.Errorf("%d orders were not found in %v each, and %d were; at most %d may stay unfound", unfound, searchTime, found, most)
+		return fmt.Errorf("%d orders were not found in twice %v each, and %d were; at most %d may stay unfound", unfound, searchTime, found, most)
 	}
 	return nil
 }
@@ -296,7 +296,11 @@ func (a *answers) check(w *world, search time.Duration) error {
 		}
 	}
 	for _, key := range keys {
-		switch porcupine.CheckOperationsTimeout(model(), byKey[key], search) {
+		found := porcupine.CheckOperationsTimeout(model(), byKey[key], search)
+		if found == porcupine.Unknown { // the machine may have been busy
+			found = porcupine.CheckOperationsTimeout(model(), byKey[key], search)
+		}
+		switch found {
 		case porcupine.Illegal:
 			return fmt.Errorf("no order of its requests explains the answers of key %s:\n%s", key, a.of(key))
 		case porcupine.Unknown:

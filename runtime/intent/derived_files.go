@@ -147,11 +147,11 @@ func derivedRead(in *Intent, _ Provenance) vm.Value {
 }
 
 func derivedWrittenBeyond(in *Intent, from Provenance) vm.Value {
-	return in.keep(derivedWritten(in, from), (*roots).cover, in.writable(), false)
+	return in.keep(derivedWritten(in, from), in.writable().cover, false)
 }
 
 func derivedReadBeyond(in *Intent, from Provenance) vm.Value {
-	return in.keep(derivedRead(in, from), (*roots).cover, in.readable(), false)
+	return in.keep(derivedRead(in, from), in.readable().cover, false)
 }
 
 func derivedWrittenRoots(in *Intent, from Provenance) vm.Value {
@@ -159,7 +159,7 @@ func derivedWrittenRoots(in *Intent, from Provenance) vm.Value {
 	if written.Kind != vm.List {
 		return vm.Value{}
 	}
-	return in.keep(written, (*roots).holds, in.writable(), true)
+	return in.keep(written, in.writable().holds, true)
 }
 
 // derivedPaths brings the paths of targets into the form that blocked paths have. A path that is not canonical is read
@@ -215,8 +215,7 @@ func isPlainPath(path string) bool {
 }
 
 func derivedGitFolders(in *Intent, from Provenance) vm.Value {
-	isGit := func(_ *roots, path string) bool { return fspath.InGitFolder(path) }
-	return in.keep(derivedWritten(in, from), isGit, nil, true)
+	return in.keep(derivedWritten(in, from), fspath.InGitFolder, true)
 }
 
 func derivedTaken(in *Intent, _ Provenance) vm.Value {
@@ -256,10 +255,8 @@ func derivedTakenTree(in *Intent, from Provenance) vm.Value {
 	case !resource.CanonicalPath(in.nodes[at].text):
 		return unreadable
 	}
-	start, tree := len(in.elements), &in.digest.tree
-	in.elements = append(in.elements, text(in.foldedPath(in.nodes[at].text)))
-	*tree = roots{known: true, all: in.listFrom(start).Elems}
-	return in.keep(taken, (*roots).holds, tree, true)
+	tree := in.foldedPath(in.nodes[at].text)
+	return in.keep(taken, func(path string) bool { return strings.HasPrefix(tree, path) }, true)
 }
 
 func derivedTakenRoots(in *Intent, from Provenance) vm.Value {
@@ -277,7 +274,7 @@ func derivedTakenRoots(in *Intent, from Provenance) vm.Value {
 		*folded = roots{known: true, all: in.listFrom(start).Elems}
 		slices.SortFunc(folded.all, func(a, b vm.Value) int { return strings.Compare(a.Text, b.Text) })
 	}
-	return in.keep(taken, (*roots).holds, folded, true)
+	return in.keep(taken, folded.holds, true)
 }
 
 func derivedClasses(in *Intent, _ Provenance) vm.Value {

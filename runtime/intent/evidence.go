@@ -26,7 +26,7 @@ const (
 type digest struct {
 	files              files
 	writable, readable roots
-	tree, folded       roots // the work tree and the writable roots, as file systems compare them
+	folded             roots // the writable roots, as file systems compare them
 }
 
 // evidence returns an object of metadata, or 0 where there is no such object.

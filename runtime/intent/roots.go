@@ -86,13 +86,13 @@ func (r *roots) holds(path string) bool {
 
 // keep returns those elements of a list for which holds is as wanted, and missing where there are none. What is no list
 // stays as it is.
-func (in *Intent) keep(list vm.Value, holds func(*roots, string) bool, r *roots, wanted bool) vm.Value {
+func (in *Intent) keep(list vm.Value, holds func(path string) bool, wanted bool) vm.Value {
 	if list.Kind != vm.List {
 		return list
 	}
 	start := len(in.elements)
 	for _, element := range list.Elems {
-		if holds(r, element.Text) == wanted {
+		if holds(element.Text) == wanted {
 			in.elements = append(in.elements, element)
 		}
 	}
