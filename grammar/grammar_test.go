@@ -211,7 +211,7 @@ func TestMisspelt(t *testing.T) {
 	}{
 		{"allowed_chain", "allowed_chains", true},
 		{"Allowed-Chains", "allowed_chains", true},
-		{"alowed_chain", "allowed_chains", false},
+		{"allowd_chain", "allowed_chains", false},
 		{strings.Repeat("a", maxWord*4-1), strings.Repeat("a", maxWord*4-1), true},
 		{strings.Repeat("a", maxWord*4), strings.Repeat("a", maxWord*4), false},
 		{"a", strings.Repeat("a", maxWord*4), false},

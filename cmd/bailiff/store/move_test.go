@@ -134,7 +134,7 @@ func (s *site) interrupted(step string, command interface{ Run(cli.Streams) erro
 	}
 	defer func() {
 		reached = func(string) error { return nil }
-		if at := recover(); at != planted { //nolint:errorlint // it is that one
+		if at := recover(); at != planted {
 			s.Fatalf("%s: it ended with %v", step, at)
 		}
 	}()
