@@ -199,7 +199,7 @@ FAILOVERS ?= 300
 failover: ## two instances over PostgreSQL, and three over slots, FAILOVERS times (300): each ended in every way, and the primary, under load; the ledger's suites with a synchronous standby, and further tests of the service over slots
 	$(GO) test ./runtime/ledger/postgres -count 1 -v -timeout 1h -args -full
 	BAILIFF_OVER_SLOTS=all $(GO) test ./httpd/e2e -run TestOverSlots -count 1 -v -timeout 1h
-	BAILIFF_FAILOVERS=$(FAILOVERS) $(GO) test ./httpd/e2e -run 'TestFailover|TestSlotsFailover' -parallel 1 -count 1 -v -timeout 8h
+	BAILIFF_FAULTS=5 BAILIFF_FAILOVERS=$(FAILOVERS) $(GO) test ./httpd/e2e -run 'TestFailover|TestSlotsFailover' -parallel 1 -count 1 -v -timeout 8h
 
 .PHONY: retention
 retention: ## drop old events for 30 simulated days and for a fast one, and kill that 20 times at each step, and 10 times backups and restorations

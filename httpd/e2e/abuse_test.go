@@ -210,9 +210,13 @@ func TestFewFiles(t *testing.T) {
 		if len(connections) == 0 {
 			t.Fatalf("nobody is let in:\n%s", service.log)
 		}
-		_ = connections[0].SetReadDeadline(time.Now().Add(5 * time.Second))
-		if response, err := http.ReadResponse(bufio.NewReader(connections[0]), nil); err != nil || response.StatusCode != 200 {
-			t.Errorf("the first connection had its answer: %v", err)
+		// The first ones may have come while those of a crowd before still counted.
+		if !slices.ContainsFunc(connections, func(c net.Conn) bool {
+			_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+			response, err := http.ReadResponse(bufio.NewReader(c), nil)
+			return err == nil && response.StatusCode == 200
+		}) {
+			t.Error("none has an answer")
 		}
 		return func() {
 			for _, c := range connections {

@@ -409,12 +409,13 @@ func (f *failover) faults(random *mathrand.Rand) (drawn []func() string) {
 		random.Shuffle(len(from), func(i, j int) { from[i], from[j] = from[j], from[i] })
 		drawn = append(drawn, from[:n]...)
 	}
-	draw(2, f.killed, f.asked, f.paused, f.restarted)
+	each := times(f.t, "BAILIFF_FAULTS", 3) / 2
+	draw(each, f.killed, f.asked, f.paused, f.restarted)
 	wires := []func() string{f.slowStore, f.lostStore(wire.Holds), f.lostStore(wire.Answers), f.lostStore(wire.Cut), f.frozeStandby}
 	if f.passing {
 		wires = append(wires, f.lostPeer(wire.Holds), f.lostPeer(wire.Answers), f.lostPeer(wire.Cut))
 	}
-	draw(2, wires...)
+	draw(each, wires...)
 	random.Shuffle(len(drawn), func(i, j int) { drawn[i], drawn[j] = drawn[j], drawn[i] })
 	draw(1, f.lostPrimary, f.frozePrimary)
 	return drawn

@@ -34,16 +34,18 @@ var moreOverSlots = []string{
 // TestOverSlots runs tests over a store of several slots, by way of an instance that has half of them, or of both where many clients ask at once.
 // BAILIFF_OVER_SLOTS=all runs all that hold there.
 func TestOverSlots(t *testing.T) {
-	names := overSlots
+	names, environ := overSlots, append(os.Environ(), slotsSetting+"=4")
 	if os.Getenv("BAILIFF_OVER_SLOTS") == "all" {
 		names = slices.Concat(overSlots, moreOverSlots)
+	} else {
+		environ = append(environ, "BAILIFF_ROUNDS=20")
 	}
 	own, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	command := exec.Command(own, "-test.v", "-test.run=^("+strings.Join(names, "|")+")$")
-	command.Env = append(os.Environ(), slotsSetting+"=4")
+	command.Env = environ
 	said, err := command.CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, said)

@@ -242,7 +242,7 @@ func slotsFailOver(t *testing.T, random *mathrand.Rand) {
 	faults := f.slotFaults()
 	random.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
 	primary := []slotFault{{"primary lost", func(*instance) { f.lostPrimary() }}, {"primary hung, and back later", func(*instance) { f.frozePrimary() }}}
-	faults = append(faults[:5], primary[random.IntN(len(primary))])
+	faults = append(faults[:times(t, "BAILIFF_FAULTS", 3)], primary[random.IntN(len(primary))])
 	for _, fault := range faults {
 		i := f.instances[random.IntN(len(f.instances))]
 		fault.do(i)
