@@ -143,7 +143,7 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// TestNegativeCosts plants what a fit without bounds has come to: no simulation begins with it, and none goes on into the past.
+// TestNegativeCosts plants the costs that a fit without bounds returned: no simulation starts with them, and none plans an event in the past.
 func TestNegativeCosts(t *testing.T) {
 	c := costs{Direct: 43, Passed: 76, Pass: 32, Tell: 65, Group: 1283, Commit: 400, Serial: 7, Network: 50}
 	if err := c.check(); err != nil {

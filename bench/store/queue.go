@@ -193,7 +193,7 @@ func simulate(c *costs, instances, slots, clients, cores int, length float64, se
 	}
 }
 
-// run goes on for length, and sums up what happened then.
+// run continues the simulation for length, and sums up what happened in that time.
 func (s *simulation) run(length float64) (o outcome) {
 	s.waited, s.own, s.transactions, s.records = s.waited[:0], 0, 0, 0
 	for end := s.now + length; s.now < end; {

@@ -68,19 +68,26 @@ func TestRunFails(t *testing.T) {
 	nothingLeft(t, o)
 }
 
-// TestDatabase is the canary of what a run looks up in the database: records that are missing, and a transaction that was ended.
-func TestDatabase(t *testing.T) {
-	o := shortRun(t)
+// overDatabase starts a service over a database of its own, which ends with the test.
+func overDatabase(t *testing.T, o *options) *site {
+	t.Helper()
 	p := &players{t: t, options: o, folder: o.dir}
 	s, err := p.withDatabase(t.Context(), "PostgreSQL")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := p.stop(); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
+	return s
+}
+
+// TestDatabase is the canary of what a run looks up in the database: records that are missing, and a transaction that was ended.
+func TestDatabase(t *testing.T) {
+	o := shortRun(t)
+	s := overDatabase(t, o)
 	had, err := s.records(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -137,16 +144,7 @@ func TestSlotsBeside(t *testing.T) {
 func TestKeysOfSlots(t *testing.T) {
 	o := shortRun(t)
 	o.slots = 4
-	p := &players{t: t, options: o, folder: o.dir}
-	s, err := p.withDatabase(t.Context(), "PostgreSQL")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := p.stop(); err != nil {
-			t.Error(err)
-		}
-	}()
+	s := overDatabase(t, o)
 	connection, err := pgx.Connect(t.Context(), s.primary.URL())
 	if err != nil {
 		t.Fatal(err)

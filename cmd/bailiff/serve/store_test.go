@@ -151,7 +151,8 @@ func TestOtherPolicies(t *testing.T) {
 	}
 }
 
-// TestStandByFirst: a start names the fault of a store before it notes anything there, and goes on where it can't note its policy.
+// TestStandByFirst: an instance that starts reports what is wrong with its store before it writes anything there, and continues if it cannot note
+// its policy.
 func TestStandByFirst(t *testing.T) {
 	server := pgtest.Start(t)
 	r := storeService(t, server)

@@ -174,41 +174,23 @@ type finder struct {
 	doubt atomic.Pointer[lossyError] // why the database was not safe within a lease; nil where it was
 }
 
-// safe returns a *lossyError unless what has committed over a connection is on two disks. For a lease after the database was not safe it is not
-// believed: its sessions read new settings before commits wait for the standby.
-func (f *finder) safe(ctx context.Context, c *pgx.Conn) error {
-	var fine bool
-	if err := c.QueryRow(ctx, `SELECT `+keepsTwice).Scan(&fine); err != nil {
-		return err
-	}
-	if !fine {
-		if err := f.doubts(ctx, c); err != nil {
-			return err
-		}
-	}
-	if doubt := f.doubt.Load(); doubt != nil {
-		return doubt
-	}
-	if !fine { // it was again when doubts asked
-		return &lossyError{"synchronous_standby_names", ""}
-	}
-	return nil
-}
-
-// doubts returns a *lossyError where the database may lose what it confirms, and remembers it for a lease.
-func (f *finder) doubts(ctx context.Context, c *pgx.Conn) error {
-	err := lossy(ctx, c)
-	if found := (*lossyError)(nil); errors.As(err, &found) {
-		f.doubt.Store(found)
-		f.calls.timers.AfterFunc(f.lease, func() { f.doubt.CompareAndSwap(found, nil) })
-	}
-	return err
-}
-
 // A found is what a search has found, for searchLife.
 type found struct {
 	host     *pgx.ConnConfig
 	timeline int64
+}
+
+// safe returns a *lossyError unless commits over a connection are on two disks. For a lease after the database was not safe it is not believed:
+// its sessions read new settings before commits wait for the standby.
+func (f *finder) safe(ctx context.Context, c *pgx.Conn) error {
+	err := lossy(ctx, c)
+	if fault := (*lossyError)(nil); errors.As(err, &fault) {
+		f.doubt.Store(fault)
+		f.calls.timers.AfterFunc(f.lease, func() { f.doubt.CompareAndSwap(fault, nil) })
+	} else if doubt := f.doubt.Load(); err == nil && doubt != nil {
+		return doubt
+	}
+	return err
 }
 
 // newFinder takes the address of a database apart. Its errors do not repeat the address, which has a password.

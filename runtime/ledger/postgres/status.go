@@ -266,13 +266,15 @@ func (p *postgres) replicated() error { return p.asking.do(lossy) }
 
 // lossy is replicated over a connection.
 func lossy(ctx context.Context, c *pgx.Conn) error {
-	for _, setting := range []string{"synchronous_standby_names", "fsync", "synchronous_commit"} {
-		var value string
-		if err := c.QueryRow(ctx, "SHOW "+setting).Scan(&value); err != nil {
-			return err
-		}
+	settings := [...]string{"synchronous_standby_names", "fsync", "synchronous_commit"}
+	var values [len(settings)]string
+	err := c.QueryRow(ctx, `SELECT current_setting($1), current_setting($2), current_setting($3)`, settings[0], settings[1], settings[2]).Scan(&values[0], &values[1], &values[2])
+	if err != nil {
+		return err
+	}
+	for i, value := range values {
 		if value == "" || value == "off" || value == "local" || value == "remote_write" {
-			return &lossyError{setting, value}
+			return &lossyError{settings[i], value}
 		}
 	}
 	return nil

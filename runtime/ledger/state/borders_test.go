@@ -283,8 +283,8 @@ func TestDivideBorders(t *testing.T) {
 	}
 }
 
-// TestKeepsTheRest: what a state keeps when it forgets keys goes on as before: the record that it follows, and decisions that are repeated, which
-// are forgotten in their turn.
+// TestKeepsTheRest: a state that forgets keys still works for the others: it follows the same record, repeats their decisions, and drops those
+// once they expire.
 func TestKeepsTheRest(t *testing.T) {
 	c := newCrowd(t, 2)
 	key := ledger.ID{1}
