@@ -151,7 +151,7 @@ func TestOtherPolicies(t *testing.T) {
 	}
 }
 
-// TestStandByFirst: an instance that starts reports what is wrong with its store before it writes anything there, and continues if it cannot note
+// TestStandByFirst: an instance that starts reports the fault of its store before it writes anything there, and continues if it cannot note
 // its policy.
 func TestStandByFirst(t *testing.T) {
 	server := pgtest.Start(t)
