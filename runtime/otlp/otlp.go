@@ -50,7 +50,7 @@ type Config struct {
 	URL     string      // of the collector's logs, such as http://127.0.0.1:4318/v1/logs
 	Headers http.Header // sent with each request
 	Version string      // of the service
-	// Kept is what Keep was given last, or empty: then events are sent that come after the start.
+	// Kept is what Keep was given last, or empty: then sending begins at the end that the record has when Run starts.
 	Kept string
 	Keep func(string) error // keeps how far the exporter has come
 	Log  *slog.Logger
@@ -125,27 +125,36 @@ func (e *Exporter) Run(ctx context.Context) error {
 	}
 }
 
-// begin finds where to go on.
+// begin finds where to continue.
 func (e *Exporter) begin(ctx context.Context) error {
 	head, err := e.config.Ledger.Head(ctx)
 	if err != nil {
 		return err
 	}
-	e.stream, e.after = head.Stream, head.LSN
-	stream, lsn, err := ReadPlace(e.config.Kept)
-	switch {
-	case e.config.Kept == "":
-	case err == nil && lsn == 0: // it was empty then, and had no stream of its own
-		e.after = 0
-	case err != nil || stream != hex.EncodeToString(head.Stream[:]) || lsn > head.LSN:
-		e.config.Log.Warn("the place up to which events were sent by OTLP is not of this record; sending begins at its end", "kept", e.config.Kept)
-	default:
-		e.after = lsn
-		e.sent.Store(lsn)
-		return nil
+	after, known := Begin(e.config.Kept, head, e.config.Log)
+	e.stream, e.after = head.Stream, after
+	if known {
+		e.sent.Store(after)
+	} else {
+		e.keep()
 	}
-	e.keep()
 	return nil
+}
+
+// Begin returns after which LSN sending begins in a record with this end: the one that was kept, if that is known to be of this
+// record, else the end. Whoever begins before requests are taken, and keeps what is not known, sends the first of them too.
+func Begin(kept string, end ledger.Head, log *slog.Logger) (after uint64, known bool) {
+	stream, lsn, err := ReadPlace(kept)
+	switch {
+	case kept == "":
+		return end.LSN, false
+	case err == nil && lsn == 0: // it was empty then, and had no stream of its own
+		return 0, false
+	case err != nil || stream != hex.EncodeToString(end.Stream[:]) || lsn > end.LSN:
+		log.Warn("the place up to which events were sent by OTLP is not of this record; sending begins at its end", "kept", kept)
+		return end.LSN, false
+	}
+	return lsn, true
 }
 
 // PlaceAt returns what Keep is given where all events up to the end of a record were sent.

@@ -366,3 +366,27 @@ func TestAnotherRecord(t *testing.T) {
 		}
 	}
 }
+
+// TestBegin: what is recorded between Begin and Run is sent. A service takes requests from Begin on.
+func TestBegin(t *testing.T) {
+	w := newWorld(t)
+	end, err := w.l.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kept := range []string{"", PlaceAt(ledger.Head{}), PlaceAt(end)} {
+		after, known := Begin(kept, end, slog.New(slog.DiscardHandler))
+		if wantKnown := kept == PlaceAt(end); known != wantKnown || after != end.LSN && after != 0 {
+			t.Errorf("after %q sending begins after %d, known %t; the end is %d", kept, after, known, end.LSN)
+		}
+	}
+	after, _ := Begin("", end, slog.New(slog.DiscardHandler))
+	w.kept = PlaceAt(ledger.Head{Stream: end.Stream, LSN: after})
+	w.deny(nil)
+	stop := w.run()
+	w.wait("the event", func() bool { return len(w.got) > 0 })
+	stop()
+	if got := w.agents(); got != "agent-1" {
+		t.Errorf("the collector has %s", got)
+	}
+}

@@ -27,9 +27,6 @@ func (r *service) startExport(ctx context.Context, fault func(error)) error {
 	if address == "" {
 		return nil
 	}
-	if _, err := r.sentPlace(0); err != nil {
-		return err
-	}
 	if u, err := url.Parse(address); err == nil && u.Scheme == "http" && !cmdsettings.Loopback(u.Hostname()) {
 		r.log.Warn("events travel to the OTLP collector without TLS; use https unless the network is private", "host", u.Host)
 	}
@@ -124,20 +121,24 @@ func (r *service) sentPlace(slot int) (kept string, err error) {
 	return kept, nil
 }
 
-// beginSending notes where the events of a slot begin that is opened for the first time since they are sent: sending starts after it serves.
-func (r *service) beginSending(slot int, l *commit.Ledger) error {
+// beginSending keeps where sending begins in the log of a slot, before the slot takes requests: the exporter starts after it.
+func (r *service) beginSending(slot int, log ledger.Log) error {
 	if r.settings.OTLPLogs == "" {
 		return nil
 	}
 	kept, err := r.sentPlace(slot)
-	if err != nil || kept != "" {
-		return err
-	}
-	head, err := l.Head(context.Background())
 	if err != nil {
 		return err
 	}
-	return r.keepSentPlace(slot, otlp.PlaceAt(head))
+	head, err := log.Head(context.Background())
+	if err != nil {
+		return err
+	}
+	after, known := otlp.Begin(kept, head, r.log)
+	if known {
+		return nil
+	}
+	return r.keepSentPlace(slot, otlp.PlaceAt(ledger.Head{Stream: head.Stream, LSN: after}))
 }
 
 // keepSentPlace keeps what sentPlace returns.

@@ -234,6 +234,12 @@ func (r *service) open(l launch) (err error) {
 	if err := r.sameSigner(); err != nil { // two may have started at the same time
 		return errors.Join(err, r.closeLedger())
 	}
+	if r.many != nil { // each slot begins as it is opened
+		return nil
+	}
+	if err := r.beginSending(0, r.ledger); err != nil {
+		return errors.Join(err, r.closeLedger())
+	}
 	return nil
 }
 
