@@ -146,11 +146,16 @@ func (w *walker) verbatim(body *syntax.Word) string {
 	return b.String()
 }
 
-// isQuoted reports whether the delimiter of a here-document is quoted.
+// isQuoted reports whether the delimiter of a here-document is quoted. One like @(a) is not: its document is expanded.
 func isQuoted(delimiter *syntax.Word) bool {
 	for _, part := range delimiter.Parts {
-		if lit, ok := part.(*syntax.Lit); !ok || strings.IndexByte(lit.Value, '\\') >= 0 {
+		switch part := part.(type) {
+		case *syntax.SglQuoted, *syntax.DblQuoted:
 			return true
+		case *syntax.Lit:
+			if strings.IndexByte(part.Value, '\\') >= 0 {
+				return true
+			}
 		}
 	}
 	return false

@@ -1,6 +1,9 @@
 package command
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestSharedInput: a program that takes a part of the script that it is in decides where the shell goes on.
 func TestSharedInput(t *testing.T) {
@@ -13,4 +16,12 @@ func TestSharedInput(t *testing.T) {
 		{"bash <<'E'\ngit status\necho 'rm -rf /'\nE", nil},
 		{"bash <<'E'\nghead -c 6\necho rm\nE", nil},
 	})
+}
+
+// TestDelimiters: a here-document is read as it is written if its delimiter is quoted, and otherwise the shell expands it first.
+func TestDelimiters(t *testing.T) {
+	for delimiter, want := range map[string]error{"'E'": nil, `"E"`: nil, `\E`: nil, "$'E'": nil, "E": errText, "@(E)": errText} {
+		end := strings.Trim(strings.TrimPrefix(delimiter, "$'"), `'"\`)
+		checkRefusals(t, []refusal{{"shopt -s extglob\nbash <<" + delimiter + "\necho ${y:-;ls}\n" + end, want}})
+	}
 }
