@@ -142,7 +142,7 @@ func (e *Exporter) begin(ctx context.Context) error {
 }
 
 // Begin returns after which LSN sending begins in a record with this end: the one that was kept, if that is known to be of this
-// record, else the end. Whoever begins before requests are taken, and keeps what is not known, sends the first of them too.
+// record, else the end. A service calls it before it takes requests, and keeps a new beginning, so that the first of them are sent too.
 func Begin(kept string, end ledger.Head, log *slog.Logger) (after uint64, known bool) {
 	stream, lsn, err := ReadPlace(kept)
 	switch {

@@ -367,7 +367,7 @@ func TestAnotherRecord(t *testing.T) {
 	}
 }
 
-// TestBegin: what is recorded between Begin and Run is sent. A service takes requests from Begin on.
+// TestBegin: an event that is recorded between Begin and Run is sent. A service takes requests from Begin on.
 func TestBegin(t *testing.T) {
 	w := newWorld(t)
 	end, err := w.l.Head(t.Context())
