@@ -9,7 +9,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 20s
 
 # Tests and linters compile everything once, without the profiles by which builds and benchmarks are optimised.
-test reproducible release-targets race e2e-gateways lint fuzz differential conform evm mutants mutation bash chart crash failover retention simulate owners borders cost cover mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
+test reproducible release-targets race e2e-gateways lint fuzz differential conform evm mutants mutation bash chart crash failover rounds retention simulate owners borders cost cover mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
 
 .PHONY: help
 help: ## this list
@@ -194,12 +194,22 @@ crash: ## kill the service KILLS times (200) under mixed load, hold what is left
 
 # How many rounds there are of each test of failover. Each has a database of its own.
 FAILOVERS ?= 300
+AT_ONCE ?= 1
+
+# The commit of the release before, which one of three instances has.
+PREVIOUS ?= 33e0d3e6
 
 .PHONY: failover
-failover: ## two instances over PostgreSQL, and three over slots, FAILOVERS times (300): each ended in every way, and the primary, under load; the ledger's suites with a synchronous standby, and further tests of the service over slots
+failover: ## planted faults that rounds of failover find; the ledger's suites with a synchronous standby, and further tests of the service over slots
 	$(GO) test ./runtime/ledger/postgres -count 1 -v -timeout 1h -args -full
 	BAILIFF_OVER_SLOTS=all $(GO) test ./httpd/e2e -run TestOverSlots -count 1 -v -timeout 1h
-	BAILIFF_FAULTS=5 BAILIFF_FAILOVERS=$(FAILOVERS) $(GO) test ./httpd/e2e -run 'TestFailover|TestSlotsFailover' -parallel 1 -count 1 -v -timeout 8h
+	BAILIFF_CANARIES=all $(GO) test ./httpd/e2e -run TestCanaries -count 1 -v -timeout 3h
+
+.PHONY: rounds
+rounds: ## two instances over PostgreSQL, and three over slots, FAILOVERS times (300): each ended in every way, and the primary, under load, and one of three is of the release before
+	rm -rf .cache/previous && mkdir -p .cache/previous && git archive $(PREVIOUS) | tar -x -C .cache/previous
+	cd .cache/previous && $(GO) build -buildvcs=false -o ../bailiff-previous ./cmd/bailiff
+	BAILIFF_PREVIOUS=$(CURDIR)/.cache/bailiff-previous BAILIFF_FAULTS=5 BAILIFF_FAILOVERS=$(FAILOVERS) $(GO) test ./httpd/e2e -run '^Test(Slots)?Failover$$' -parallel $(AT_ONCE) -count 1 -v -timeout 8h
 
 .PHONY: retention
 retention: ## drop old events for 30 simulated days and for a fast one, and kill that 20 times at each step, and 10 times backups and restorations
@@ -266,7 +276,7 @@ record: ## run a long proof and keep a report of it in docs/runs: RUN="simulate 
 	$(GO) run ./fuzz/runs $(RUN)
 
 .PHONY: nightly
-nightly: reproducible release-targets race reload differential conform evm mutants bash chart crash failover retention simulate owners borders cost cover hosts mcp-conformance ## what takes too long for every change
+nightly: reproducible release-targets race reload differential conform evm mutants bash chart crash failover rounds retention simulate owners borders cost cover hosts mcp-conformance ## what takes too long for every change
 	$(MAKE) fuzz FUZZTIME=10m
 	$(MAKE) bench bench-http bench-store bench-growth bench-mcp bench-console
 	$(MAKE) bench-worst WORST="-each 5m -floors"

@@ -34,6 +34,7 @@ type report struct {
 type kind struct {
 	flags    string                    // of go
 	counts   map[string]*regexp.Regexp // by unit; the last match tells
+	sums     map[string]*regexp.Regexp // by unit; all matches together tell
 	each     map[string]*regexp.Regexp // by unit; the number of matches tells
 	seedless string                    // why its runs print no seed; "": they do
 	older    older
@@ -55,6 +56,13 @@ var kinds = map[string]kind{
 	}},
 	"crash":   {counts: map[string]*regexp.Regexp{"kills": regexp.MustCompile(`: (\d+) kills`)}},
 	"conform": {counts: conformCounts(), older: older{"at " + string(conform.Gateway), "in-process, four levels"}},
+	"rounds": {
+		sums: map[string]*regexp.Regexp{"decisions told": regexp.MustCompile(`(\d+) decisions told`)},
+		each: map[string]*regexp.Regexp{
+			"rounds of two instances": regexp.MustCompile(`(?m)^\s*--- PASS: TestFailover/`), "rounds over slots": regexp.MustCompile(`(?m)^\s*--- PASS: TestSlotsFailover/`),
+			"faults": regexp.MustCompile(`\d+ requests without one`),
+		},
+	},
 	"fuzz": {
 		counts:   map[string]*regexp.Regexp{"targets": regexp.MustCompile(`(?m)^fuzz: (\d+) targets$`)},
 		seedless: "Go's fuzz engine takes none, and keeps an input that fails as a file",
@@ -104,6 +112,12 @@ func (r *report) take(k kind, output string, ended error) error {
 			r.Counts[unit], _ = strconv.ParseInt(all[len(all)-1][1], 10, 64) // of digits
 		}
 	}
+	for unit, pattern := range k.sums {
+		for _, found := range pattern.FindAllStringSubmatch(output, -1) {
+			n, _ := strconv.ParseInt(found[1], 10, 64)
+			r.Counts[unit] += n
+		}
+	}
 	for unit, pattern := range k.each {
 		if n := len(pattern.FindAllString(output, -1)); n > 0 {
 			r.Counts[unit] = int64(n)
@@ -124,7 +138,7 @@ func (r *report) take(k kind, output string, ended error) error {
 		}
 		return nil
 	}
-	if len(r.Counts) < len(k.counts)+len(k.each) {
+	if len(r.Counts) < len(k.counts)+len(k.sums)+len(k.each) {
 		return fmt.Errorf("the run of %s does not say how much it did, and is not kept", r.Kind)
 	}
 	if len(r.Seeds) == 0 && k.seedless == "" {

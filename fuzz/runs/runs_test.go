@@ -39,6 +39,11 @@ func TestTake(t *testing.T) {
 			"6 at Attestation, 22 at Client, 9 at Core, 25 at Gateway, 7 at Holds, 8 at Limits, 101050 cases, 20 mutants", "",
 		},
 		{"fuzz", "fuzz: ./a FuzzA for 1s\nfuzz: 41 targets\n", nil, "41 targets", ""},
+		{
+			"rounds", "    seed: BAILIFF_SEED=5\n    slots_test.go:9: instance lost (instance c): at most 2s without an answer for a key, and 1s for all of them; 8 requests without one\n    slots_test.go:10: 30 decisions told, 40 events\n    failover_test.go:9: 12 decisions told, 50 events\n" +
+				"    --- PASS: TestFailover/round_1 (9s)\n    --- PASS: TestSlotsFailover/round_1 (9s)\n    --- PASS: TestSlotsFailover/round_2 (9s)\n", nil,
+			"42 decisions told, 1 faults, 1 rounds of two instances, 2 rounds over slots", "",
+		},
 		{"mutants", "--- PASS: TestMutants (3s)\n    --- PASS: TestMutants/one (1s)\n    --- PASS: TestMutants/two (1s)\n", nil, "2 faults found", ""},
 		{"simulate", "seed: BAILIFF_SEED=4\nrun it again: make simulate SEED=7 STEPS=200\n--- FAIL: TestSimulate (0.3s)\n", errors.New("exit status 2"), "–", "--- FAIL: TestSimulate; make simulate SEED=7 STEPS=200"},
 		{"crash", "no space left\n", errors.New("exit status 2"), "–", "exit status 2"},
@@ -50,7 +55,7 @@ func TestTake(t *testing.T) {
 	}
 	for name, k := range kinds {
 		quiet := k
-		if quiet.counts, quiet.each = nil, nil; k.seedless == "" {
+		if quiet.counts, quiet.sums, quiet.each = nil, nil, nil; k.seedless == "" {
 			if err := (&report{Kind: name}).take(quiet, "ok  \tbailiff/fuzz\t0.1s\n", nil); err == nil || !strings.Contains(err.Error(), "seed") {
 				t.Errorf("a run of %s without a seed is kept: %v", name, err)
 			}

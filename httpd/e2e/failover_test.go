@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -9,7 +8,6 @@ import (
 	"maps"
 	mathrand "math/rand/v2"
 	"net/http"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,9 +42,11 @@ type failover struct {
 	serial           atomic.Int64
 	answers          atomic.Int64 // decisions that were told
 	ending           atomic.Bool
-	passing          bool // instances pass requests on, and clients ask any of them
+	passing          bool   // instances pass requests on, and clients ask any of them
+	front            string // the address of a balancer that every other client asks, or ""
 
 	mu     sync.Mutex
+	frozen time.Time // since when no instance may allow anything; zero where they may
 	told   told
 	silent time.Duration // the longest time without an answer
 	last   time.Time     // an answer came
@@ -59,25 +59,6 @@ type answered struct {
 	number int
 	silent time.Duration // the longest time without an answer
 	last   time.Time     // one came
-}
-
-// An instance is started again whenever it ends.
-type instance struct {
-	f     *failover
-	name  string
-	env   []string
-	log   lockedBuffer
-	ended chan struct{}
-	held  atomic.Bool // it is not started again
-
-	mu      sync.Mutex
-	process *exec.Cmd
-	base    string // "" where it does not listen yet
-	waits   bool   // for the other one, and has not decided since it was started
-	exits   []int
-
-	toStore []*wire.Wire // primary and standby
-	toIt    *wire.Wire   // from other instances; nil where they pass nothing on
 }
 
 func newFailover(t *testing.T, passing bool, names ...string) *failover {
@@ -93,7 +74,9 @@ func newFailoverOf(t *testing.T, passing bool, slots int, names ...string) *fail
 	f.site = newSite(t, fmt.Sprintf(toolPolicy, taskLimit), "SVC_STORE="+pgtest.Both(f.primary, f.standby), "SVC_STORE_LEASE="+failoverLease.String())
 	f.env = append(append(f.env, f.trustShim()...), "SVC_KEY_DIR="+f.path("keys"), "SVC_STORE_SYNC=require")
 	f.primary.NewRole(storeRole)
-	f.must("store", "init", "--role", storeRole, "--slots", strconv.Itoa(slots))
+	for _, f.release = range slices.Compact([]string{previous(), ""}) { // as for an update
+		f.must("store", "init", "--role", storeRole, "--slots", strconv.Itoa(slots))
+	}
 	f.env = append(f.env, "SVC_STORE="+pgtest.As(storeRole, pgtest.Both(f.primary, f.standby)))
 	if slots == 1 {
 		f.key = f.apiKey() // before any instance runs
@@ -102,7 +85,7 @@ func newFailoverOf(t *testing.T, passing bool, slots int, names ...string) *fail
 	}
 	peers := f.certify(names...)
 	for _, name := range names {
-		i := &instance{f: f, name: name, ended: make(chan struct{}), env: append(slices.Clone(f.env), append(peers[name], "SVC_DATA_DIR="+f.path("data-"+name), "SVC_INSTANCE="+name)...)}
+		i := &instance{f: f, name: name, program: binary, ended: make(chan struct{}), env: append(slices.Clone(f.env), append(peers[name], "SVC_DATA_DIR="+f.path("data-"+name), "SVC_INSTANCE="+name)...)}
 		i.wire()
 		f.instances = append(f.instances, i)
 	}
@@ -164,66 +147,6 @@ func (f *failover) await(what string, so func() bool) {
 	}
 }
 
-func (i *instance) address() string {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.base
-}
-
-func (i *instance) isWaiting() bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.waits
-}
-
-func (i *instance) signal(s syscall.Signal) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.process != nil {
-		_ = i.process.Process.Signal(s) // it may have ended
-	}
-}
-
-// supervise starts the instance, again and again.
-func (i *instance) supervise() {
-	defer close(i.ended)
-	for !i.f.ending.Load() {
-		command := exec.Command(binary, "serve")
-		i.mu.Lock()
-		command.Env, command.Dir = i.env, i.f.dir
-		i.mu.Unlock()
-		log, err := command.StderrPipe()
-		if err == nil {
-			err = command.Start()
-		}
-		if err != nil {
-			i.f.t.Errorf("starting %s: %v", i.name, err)
-			return
-		}
-		i.mu.Lock()
-		i.process = command
-		i.mu.Unlock()
-		lines := bufio.NewScanner(log)
-		lines.Buffer(nil, 1<<20)
-		for lines.Scan() {
-			fmt.Fprintln(&i.log, lines.Text())
-			if found := listens.FindStringSubmatch(lines.Text()); found != nil {
-				i.mu.Lock()
-				i.base, i.waits = "http://"+found[1], strings.Contains(lines.Text(), "waiting")
-				i.mu.Unlock()
-			}
-		}
-		_ = command.Wait() // its exit code is noted
-		i.mu.Lock()
-		i.base, i.waits, i.process = "", false, nil
-		i.exits = append(i.exits, command.ProcessState.ExitCode())
-		i.mu.Unlock()
-		for time.Sleep(50 * time.Millisecond); i.held.Load() && !i.f.ending.Load(); {
-			time.Sleep(10 * time.Millisecond)
-		}
-	}
-}
-
 // restart has each instance, one after the other, end in order and start again.
 func (f *failover) restart() {
 	f.t.Helper()
@@ -276,7 +199,10 @@ func (f *failover) decides(client int, stop <-chan struct{}) {
 		if f.passing {
 			at = int(f.serial.Load())
 		}
-		base := f.instances[at%len(f.instances)].address()
+		base, began := f.instances[at%len(f.instances)].address(), time.Now()
+		if f.front != "" && client%2 == 0 {
+			base = f.front
+		}
 		sum := sha256.Sum256(fmt.Append(nil, f.serial.Add(1)))
 		commitment, task, key, of := hex.EncodeToString(sum[:]), fmt.Sprintf("t-%d", n/60*4+client%4), f.key, &f.byKey[0]
 		if len(f.keys) > 0 {
@@ -304,6 +230,9 @@ func (f *failover) decides(client int, stop <-chan struct{}) {
 		f.answers.Add(1)
 		f.mu.Lock()
 		f.told.decisions[commitment] = got.Status
+		if got.Status == "ALLOWED" && !f.frozen.IsZero() && began.After(f.frozen) {
+			f.t.Errorf("%s is allowed, although the service was frozen before it was asked", commitment)
+		}
 		f.silent, f.last = max(f.silent, time.Since(f.last)), time.Now()
 		of.number++
 		of.silent, of.last = max(of.silent, time.Since(of.last)), time.Now()
@@ -411,9 +340,9 @@ func (f *failover) faults(random *mathrand.Rand) (drawn []func() string) {
 	}
 	each := times(f.t, "BAILIFF_FAULTS", 3) / 2
 	draw(each, f.killed, f.asked, f.paused, f.restarted)
-	wires := []func() string{f.slowStore, f.lostStore(wire.Holds), f.lostStore(wire.Answers), f.lostStore(wire.Cut), f.frozeStandby}
+	wires := []func() string{f.slowStore, f.lostStore(wire.Holds), f.lostStore(wire.Answers), f.lostStore(wire.Requests), f.lostStore(wire.Cut), f.frozeStandby, f.cancelledWaits}
 	if f.passing {
-		wires = append(wires, f.lostPeer(wire.Holds), f.lostPeer(wire.Answers), f.lostPeer(wire.Cut))
+		wires = append(wires, f.lostPeer(wire.Holds), f.lostPeer(wire.Answers), f.lostPeer(wire.Requests), f.lostPeer(wire.Cut))
 	}
 	draw(each, wires...)
 	random.Shuffle(len(drawn), func(i, j int) { drawn[i], drawn[j] = drawn[j], drawn[i] })

@@ -2,43 +2,80 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"bailiff/fuzz/kit/testbin"
 )
 
-// builtWith builds the command with another text of one of its files.
-func (s *site) builtWith(file string, edit func(text string) string) (command string) {
-	s.t.Helper()
+// builtWith builds the command under a name, beside the one that tests run, with another text of one of its files.
+func builtWith(name, file string, edit func(text string) string) (command string, err error) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
-		s.t.Fatal(err)
+		return "", err
 	}
 	file = filepath.Join(root, file)
 	text, err := os.ReadFile(file)
 	if err != nil {
-		s.t.Fatal(err)
+		return "", err
 	}
 	edited := edit(string(text))
 	if edited == string(text) {
-		s.t.Fatalf("%s is not as it was", file)
+		return "", fmt.Errorf("%s is not as it was", file)
 	}
-	s.write("edited.go", edited)
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {file: s.path("edited.go")}})
+	command = filepath.Join(filepath.Dir(binary), name)
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {file: command + ".go"}})
 	if err != nil {
-		s.t.Fatal(err)
+		return "", err
 	}
-	s.write("overlay.json", string(overlay))
-	if err := testbin.Command(s.path("built"), "-overlay", s.path("overlay.json")); err != nil {
-		s.t.Fatal(err)
+	if err := errors.Join(os.WriteFile(command+".go", []byte(edited), 0o600), os.WriteFile(command+".json", overlay, 0o600)); err != nil {
+		return "", err
 	}
-	return s.path("built")
+	return command, testbin.Command(command, "-overlay", command+".json")
 }
+
+// built returns the command that a function builds.
+func built(t *testing.T, build func() (string, error)) (command string) {
+	t.Helper()
+	command, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return command
+}
+
+// clockSetting is the variable that names a file with how far the clock is off, of a command that withClock has built.
+const clockSetting = "BAILIFF_TEST_CLOCK"
+
+// withClock builds the command with a clock that can be set.
+var withClock = sync.OnceValues(func() (command string, err error) {
+	return builtWith("clock", "runtime/clock/clock.go", func(text string) string {
+		text = strings.Replace(text, "return now.Round(0), now.Sub(start)", "return now.Add(time.Duration(off.Load())).Round(0), now.Sub(start)", 1)
+		return strings.Replace(text, "import (\n", "import (\n\t\"os\"\n", 1) + `
+var off atomic.Int64
+
+func init() {
+	read := func() {
+		text, _ := os.ReadFile(os.Getenv("` + clockSetting + `"))
+		d, _ := time.ParseDuration(string(text))
+		off.Store(int64(d))
+	}
+	read()
+	go func() {
+		for ; ; time.Sleep(time.Millisecond) {
+			read()
+		}
+	}()
+}
+`
+	})
+})
 
 // withoutLatest takes the latest forms of records out, as a release before this one had none.
 func withoutLatest(text string) string {
@@ -55,7 +92,7 @@ func withoutLatest(text string) string {
 func TestMixedReleases(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, approvalsPolicy)
-	s.release = s.builtWith("runtime/ledger/state/kinds.go", withoutLatest)
+	s.release = built(t, func() (string, error) { return builtWith("before", "runtime/ledger/state/kinds.go", withoutLatest) })
 	s.overStore()
 	key, _ := s.newKey()
 	before, now := s.instance("before"), s.instance("now")
@@ -109,20 +146,11 @@ func TestMixedReleases(t *testing.T) {
 func TestClockOff(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, fmt.Sprintf(toolPolicy, 3))
-	s.release = s.builtWith("runtime/clock/clock.go", func(text string) string {
-		text = strings.Replace(text, "return now.Round(0), now.Sub(start)", "return now.Add(off()).Round(0), now.Sub(start)", 1)
-		return strings.Replace(text, "import (\n", "import (\n\t\"os\"\n", 1) + `
-func off() time.Duration {
-	text, _ := os.ReadFile(os.Getenv("BAILIFF_TEST_CLOCK"))
-	d, _ := time.ParseDuration(string(text))
-	return d
-}
-`
-	})
+	s.release = built(t, withClock)
 	s.overStore()
 	key, ask := s.apiKey(), tool("bash", `"command":"ls","task_id":"one"`)
 	first, second := s.instance("first"), s.instance("second")
-	first.env = append(first.env, "BAILIFF_TEST_CLOCK="+s.path("clock"))
+	first.env = append(first.env, clockSetting+"="+s.path("clock"))
 	one := first.start()
 	one.awaitReady(t, 200)
 	two := second.start()
@@ -136,6 +164,6 @@ func off() time.Duration {
 	two.decides(t, "the last of the limit", key, ask, "ALLOWED")
 	two.decides(t, "above the limit", key, ask, "DENIED SVC_LOOP_LIMIT_EXCEEDED")
 	third := s.instance("third")
-	third.env = append(third.env, "BAILIFF_TEST_CLOCK="+s.path("clock"))
+	third.env = append(third.env, clockSetting+"="+s.path("clock"))
 	third.fails("the clock of this machine and that of the database differ", "serve")
 }

@@ -4,16 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	mathrand "math/rand/v2"
-	"net"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
-
-	"bailiff/fuzz/kit/wire"
 )
 
 // slotsStatus is what store status tells of slots.
@@ -180,14 +176,8 @@ func TestSlotsConform(t *testing.T) {
 	f := newFailoverOf(t, true, 4, "a", "b", "c")
 	defer f.end()
 	f.share()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	b := &balancer{Listener: listener, of: f.instances}
-	go b.run()
-	text, said, code := f.conform("http://"+listener.Addr().String(), "data-b/admin.sock", *conformCases, "--level", "Core,Limits,Holds,Attestation")
+	f.balance()
+	text, said, code := f.conform(f.front, "data-b/admin.sock", *conformCases, "--level", "Core,Limits,Holds,Attestation")
 	t.Log(text)
 	if code != 0 || !strings.Contains(text, " 0 divergences") {
 		t.Errorf("exit %d: %s", code, said)
@@ -223,13 +213,18 @@ func (f *failover) allGoOn() (silent time.Duration) {
 // TestSlotsFailover ends instances of a store of several slots in every way, and then the primary, while clients decide: nothing that they
 // were told is lost, no limit is exceeded, and nothing is decided twice.
 func TestSlotsFailover(t *testing.T) {
-	failovers(t, 3, func(t *testing.T, _ int, random *mathrand.Rand) { slotsFailOver(t, random) })
+	failovers(t, 3, func(t *testing.T, n int, random *mathrand.Rand) { slotsFailOver(t, random, n%2 == 1) })
 }
 
-func slotsFailOver(t *testing.T, random *mathrand.Rand) {
+func slotsFailOver(t *testing.T, random *mathrand.Rand, balanced bool) {
 	f := newFailoverOf(t, true, 4, "a", "b", "c")
 	defer f.end()
+	f.differ()
 	f.share()
+	if balanced {
+		f.balance()
+	}
+	t.Logf("a balancer is in front for every other client: %t", balanced)
 	for range 8 {
 		f.keys = append(f.keys, f.second(f.instances[0]).APIKey)
 	}
@@ -239,12 +234,18 @@ func slotsFailOver(t *testing.T, random *mathrand.Rand) {
 		clients.Go(func() { f.decides(client, stop) })
 	}
 	f.allGoOn()
+	f.mu.Lock()
+	f.silent, f.errors = 0, 0 // of the start
+	f.mu.Unlock()
 	faults := f.slotFaults()
 	random.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
-	primary := []slotFault{{"primary lost", func(*instance) { f.lostPrimary() }}, {"primary hung, and back later", func(*instance) { f.frozePrimary() }}}
-	faults = append(faults[:times(t, "BAILIFF_FAULTS", 3)], primary[random.IntN(len(primary))])
+	primary := []slotFault{{name: "primary lost", do: func(*instance) { f.lostPrimary() }}, {name: "primary hung, and back later", do: func(*instance) { f.frozePrimary() }}}
+	faults = append(faults[:min(len(faults), times(t, "BAILIFF_FAULTS", 3))], primary[random.IntN(len(primary))])
 	for _, fault := range faults {
 		i := f.instances[random.IntN(len(f.instances))]
+		if fault.of != nil {
+			i = fault.of
+		}
 		fault.do(i)
 		silent := f.allGoOn()
 		f.mu.Lock()
@@ -265,52 +266,4 @@ func slotsFailOver(t *testing.T, random *mathrand.Rand) {
 	log := f.hold("all of it")
 	f.canaries(log)
 	t.Logf("%d decisions told, %d events", len(f.told.decisions), len(log))
-}
-
-// A slotFault is what happens to an instance of several that decide.
-type slotFault struct {
-	name string
-	do   func(i *instance)
-}
-
-// slotFaults are the faults of an instance and its wires.
-func (f *failover) slotFaults() []slotFault {
-	wired := func(name string, set func(i *instance, fault wire.Fault), fault wire.Fault, long time.Duration) slotFault {
-		return slotFault{name + " " + faultNames[fault] + " for " + long.String(), func(i *instance) {
-			set(i, fault)
-			time.Sleep(long)
-			set(i, wire.None)
-		}}
-	}
-	peer := func(i *instance, fault wire.Fault) { i.toIt.Set(fault) }
-	long, short := 3*failoverLease/2, failoverLease/3
-	return []slotFault{
-		{"instance lost", func(i *instance) {
-			i.held.Store(true)
-			i.signal(syscall.SIGKILL)
-			time.Sleep(long)
-			i.held.Store(false)
-		}},
-		{"instance killed and started again", func(i *instance) { i.signal(syscall.SIGKILL) }},
-		{"instance asked to end", func(i *instance) { i.signal(syscall.SIGTERM) }},
-		{"instance paused for longer than its lease", func(i *instance) {
-			i.signal(syscall.SIGSTOP)
-			time.Sleep(long)
-			i.signal(syscall.SIGCONT)
-		}},
-		{"instance paused for less than its lease", func(i *instance) {
-			i.signal(syscall.SIGSTOP)
-			time.Sleep(short)
-			i.signal(syscall.SIGCONT)
-		}},
-		wired("wires to the database", (*instance).store, wire.Holds, short),
-		wired("wires to the database", (*instance).store, wire.Holds, long),
-		wired("wires to the database", (*instance).store, wire.Answers, long),
-		wired("wires to the database", (*instance).store, wire.Cut, long),
-		wired("wire from other instances", peer, wire.Holds, long),
-		wired("wire from other instances", peer, wire.Answers, long),
-		wired("wire from other instances", peer, wire.Cut, long),
-		{"each instance asked to end in turn", func(*instance) { f.restart() }},
-		{"standby frozen", func(*instance) { f.frozeStandby() }},
-	}
 }

@@ -82,7 +82,7 @@ func (i *instance) store(fault wire.Fault) {
 	}
 }
 
-var faultNames = map[wire.Fault]string{wire.Holds: "held", wire.Answers: "answers held", wire.Cut: "cut"}
+var faultNames = map[wire.Fault]string{wire.Holds: "held", wire.Answers: "answers held", wire.Requests: "requests held", wire.Cut: "cut"}
 
 // lostPeer has the wire fail by which the owner gets requests from other instances.
 func (f *failover) lostPeer(fault wire.Fault) func() string {
@@ -97,15 +97,32 @@ func (f *failover) lostPeer(fault wire.Fault) func() string {
 
 // frozeStandby has the only standby hang. Nothing is confirmed without it.
 func (f *failover) frozeStandby() string {
+	f.withoutStandby(func() { time.Sleep(failoverLease / 2) })
+	return "standby frozen for half a lease"
+}
+
+// cancelledWaits has the only standby hang, and cancels what waits for it.
+func (f *failover) cancelledWaits() string {
+	f.withoutStandby(func() {
+		for range 5 {
+			f.primary.CancelWaits()
+			time.Sleep(failoverLease / 10)
+		}
+	})
+	return "standby frozen for half a lease, and waits for it cancelled"
+}
+
+// withoutStandby has the only standby hang meanwhile. No decision may be told then.
+func (f *failover) withoutStandby(meanwhile func()) {
+	f.t.Helper()
 	thaw := f.standby.Freeze()
+	defer thaw()
 	time.Sleep(50 * time.Millisecond) // answers that the standby had confirmed arrive
 	before := f.answers.Load()
-	time.Sleep(failoverLease / 2)
+	meanwhile()
 	if told := f.answers.Load() - before; told > 0 {
 		f.t.Errorf("%d decisions were told while the only standby hung", told)
 	}
-	thaw()
-	return "standby frozen for half a lease"
 }
 
 // wentBack starts the primary that was replaced, with the older state that it has, as a restored database is. The instance that decided
@@ -119,7 +136,7 @@ func (f *failover) wentBack() {
 		<-i.ended
 	}
 	f.old.Alone()
-	command := exec.Command(binary, "serve")
+	command := exec.Command(owner.program, "serve")
 	command.Env, command.Dir = append(owner.env, "SVC_STORE="+f.old.URL(), "SVC_STORE_SYNC=trust"), f.dir
 	watch := time.AfterFunc(30*time.Second, func() { _ = command.Process.Kill() })
 	defer watch.Stop()

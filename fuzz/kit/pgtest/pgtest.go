@@ -120,6 +120,12 @@ func (s *Server) Standbys(names string) {
 	s.sql(fmt.Sprintf("ALTER SYSTEM SET synchronous_standby_names = '%s'", names), "SELECT pg_reload_conf()")
 }
 
+// CancelWaits cancels what waits for a standby, as an administrator may. Such a commit counts, with a warning, and may be on no other server.
+func (s *Server) CancelWaits() {
+	s.t.Helper()
+	s.sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+}
+
 // NewRole makes a role that may log in, and do nothing else yet.
 func (s *Server) NewRole(name string) {
 	s.t.Helper()

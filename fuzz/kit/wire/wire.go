@@ -1,5 +1,5 @@
-// Package wire carries connections between the parts of a test, and fails as networks do: it holds bytes, loses the answers
-// alone, or cuts connections and takes no more.
+// Package wire carries connections between the parts of a test, and fails as networks do: it holds bytes, those of one
+// direction alone, or cuts connections and takes no more.
 package wire
 
 import (
@@ -17,6 +17,7 @@ const (
 	Holds                // bytes of both directions wait
 	Answers              // bytes of the answering side wait; those of the side that has connected are carried
 	Cut                  // connections are cut, and new ones are cut at once
+	Requests             // bytes of the side that has connected wait; those of the answering side are carried
 )
 
 // A Wire leads to an address.
@@ -96,7 +97,7 @@ func (w *Wire) carry(from net.Conn) {
 	}
 	defer w.drop(to)
 	var both sync.WaitGroup
-	both.Go(func() { w.copies(to, from, Holds) })
+	both.Go(func() { w.copies(to, from, Holds, Requests) })
 	both.Go(func() { w.copies(from, to, Holds, Answers) })
 	both.Wait()
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestWire: a wire carries bytes, holds those of both directions or the answers alone, carries them when that ends, and cuts.
+// TestWire: a wire carries bytes, holds those of both directions or of one, carries them when that ends, and cuts.
 func TestWire(t *testing.T) {
 	echo, came := echoing(t)
 	w := New(t, listen(t), "tcp", echo.Addr().String())
@@ -41,6 +41,14 @@ func TestWire(t *testing.T) {
 	w.Set(None)
 	if !answered(20 * time.Second) {
 		t.Error("an answer that was held is lost")
+	}
+	w.Set(Requests)
+	if send(4); answered(50*time.Millisecond) || len(came) != 0 {
+		t.Error("a request passes")
+	}
+	w.Set(None)
+	if <-came; !answered(20 * time.Second) {
+		t.Error("a request that was held is lost")
 	}
 	w.Set(Cut)
 	if _, err := conn.Read(make([]byte, 1)); err == nil || os.IsTimeout(err) {
