@@ -336,7 +336,7 @@ func failOver(t *testing.T, random *mathrand.Rand, passing bool) {
 func (f *failover) faults(random *mathrand.Rand) (drawn []func() string) {
 	draw := func(n int, from ...func() string) {
 		random.Shuffle(len(from), func(i, j int) { from[i], from[j] = from[j], from[i] })
-		drawn = append(drawn, from[:n]...)
+		drawn = append(drawn, from[:min(n, len(from))]...)
 	}
 	each := times(f.t, "BAILIFF_FAULTS", 3) / 2
 	draw(each, f.killed, f.asked, f.paused, f.restarted)
