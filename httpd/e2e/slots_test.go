@@ -5,7 +5,6 @@ import (
 	"fmt"
 	mathrand "math/rand/v2"
 	"net"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -86,6 +85,7 @@ func TestSlots(t *testing.T) {
 			}
 		}
 	}
+	f.backsUpSlots(keys)
 	if _, err := f.on(f.instances[1], "keys", "revoke", keys[0].KeyID); err != nil {
 		t.Error(err)
 	}
@@ -155,17 +155,14 @@ func (f *failover) readsSlots(keys []registered) {
 func (f *failover) verifiesSlots() {
 	f.t.Helper()
 	for _, i := range f.instances {
-		f.await("checkpoints are written", func() bool {
-			kept, err := filepath.Glob(f.path("data-" + i.name + "/checkpoint-*"))
-			return err == nil && len(kept) > 0
-		})
+		f.awaitCheckpoint(i)
 		said, err := f.on(i, "events", "verify")
 		if err != nil || strings.Count(said, "verified: ") != f.slots || !strings.Contains(said, "fits; ") {
 			f.t.Errorf("the record is not verified on the machine of %s: %v\n%s", i.name, err, said)
 		}
 	}
 	for command, say := range map[string]string{
-		"backup copy": "the store has a log for each of its slots", "store export --to elsewhere": "stop every instance first", "events verify --checkpoint x": "--checkpoint is of one log",
+		"store export --to elsewhere": "stop every instance first", "events verify --checkpoint x": "--checkpoint is of one log",
 		"store import --from .": "has records already", "store restored": "stop every instance first",
 	} {
 		if _, err := f.on(f.instances[0], strings.Fields(command)...); err == nil || !strings.Contains(err.Error(), say) {
@@ -260,6 +257,7 @@ func slotsFailOver(t *testing.T, random *mathrand.Rand) {
 			break
 		}
 	}
+	f.backUpBeside(f.instances[0], &f.mu, &f.told)
 	close(stop)
 	clients.Wait()
 	log := f.hold("all of it")
