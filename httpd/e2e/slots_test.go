@@ -257,7 +257,10 @@ func slotsFailOver(t *testing.T, random *mathrand.Rand) {
 			break
 		}
 	}
-	f.backUpBeside(f.instances[0], &f.mu, &f.told)
+	service, _ := f.backUpBeside(&f.mu, &f.told)
+	if err := service.stop(); err != nil {
+		t.Error(err)
+	}
 	close(stop)
 	clients.Wait()
 	log := f.hold("all of it")

@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// backUpBeside takes a backup on the machine of an instance while clients decide, and makes a data folder of it, for a service without a database, whose limits
+// backUpBeside takes a backup on the machine of an instance that has signed how far a slot has come, while clients decide, and makes a data folder of it, for a service without a database, whose limits
 // continue. The record there verifies, and has what clients were told before. The service runs.
-func (f *failover) backUpBeside(i *instance, mu sync.Locker, tell *told) (service *running, log []logged) {
+func (f *failover) backUpBeside(mu sync.Locker, tell *told) (service *running, log []logged) {
 	f.t.Helper()
-	f.awaitCheckpoint(i)
+	i := f.awaitCheckpoint(f.instances...)
 	mu.Lock()
 	before := told{groups: tell.groups, decisions: maps.Clone(tell.decisions)}
 	mu.Unlock()
@@ -55,13 +55,18 @@ func (f *failover) backUpBeside(i *instance, mu sync.Locker, tell *told) (servic
 	return service, log
 }
 
-// awaitCheckpoint waits until an instance has signed how far a slot has come.
-func (f *failover) awaitCheckpoint(i *instance) {
+// awaitCheckpoint waits until one of some instances has signed how far a slot has come, which no one does of an empty log.
+func (f *failover) awaitCheckpoint(of ...*instance) (has *instance) {
 	f.t.Helper()
 	f.await("checkpoints are written", func() bool {
-		kept, err := filepath.Glob(f.path("data-" + i.name + "/checkpoint-*"))
-		return err == nil && len(kept) > 0
+		for _, has = range of {
+			if kept, err := filepath.Glob(f.path("data-" + has.name + "/checkpoint-*")); err == nil && len(kept) > 0 {
+				return true
+			}
+		}
+		return false
 	})
+	return has
 }
 
 // A sequence is what a client was told, one thing after the other.
@@ -88,7 +93,7 @@ func (s sequence) gap(log []logged) (lacks string) {
 // has all those that the client was told before. The limits of keys continue in what is restored, and the store itself decides on.
 func (f *failover) backsUpSlots(keys []registered) {
 	f.t.Helper()
-	f.awaitCheckpoint(f.instances[1])
+	f.awaitCheckpoint(f.instances...)
 	tell := told{groups: map[string]string{}, decisions: map[string]string{}}
 	sequences := make([]sequence, 3)
 	var mu sync.Mutex
@@ -125,7 +130,7 @@ func (f *failover) backsUpSlots(keys []registered) {
 		defer mu.Unlock()
 		return len(tell.decisions) > 100 || f.t.Failed()
 	})
-	service, log := f.backUpBeside(f.instances[1], &mu, &tell)
+	service, log := f.backUpBeside(&mu, &tell)
 	defer service.stop()
 	close(stop)
 	clients.Wait()
