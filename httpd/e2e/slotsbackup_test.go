@@ -39,7 +39,7 @@ func (f *failover) backUpBeside(mu sync.Locker, tell *told) (service *running, l
 	alone.must("restore", "--check", dir)
 	alone.must("restore", "--keep-counters", "--thawed", dir)
 	if said := alone.must("events", "verify"); !strings.Contains(said, "fits; 0 records came after it") {
-		f.t.Errorf("what was restored: %s", said)
+		f.t.Errorf("the restored record: %s", said)
 	}
 	service = alone.start()
 	log, _, err = readLog(dir+"-data/admin.sock", "0")
@@ -50,7 +50,7 @@ func (f *failover) backUpBeside(mu sync.Locker, tell *told) (service *running, l
 	defer mu.Unlock()
 	others := func(e logged) bool { return before.groups[e.Commitment] == "" }
 	if found := before.problems(slices.DeleteFunc(slices.Clone(log), others)); len(found) > 0 {
-		f.t.Errorf("%d problems with what was restored, such as %s", len(found), found[0])
+		f.t.Errorf("%d problems with the restored record, such as %s", len(found), found[0])
 	}
 	return service, log
 }
@@ -90,7 +90,7 @@ func (s sequence) gap(log []logged) (lacks string) {
 }
 
 // backsUpSlots takes a backup while clients ask with one key after the other, at one instance after the other. It is of one moment: where it has a decision, it
-// has all those that the client was told before. The limits of keys continue in what is restored, and the store itself decides on.
+// has all those that the client was told before. The limits of keys continue in the restored record, and the store itself decides on.
 func (f *failover) backsUpSlots(keys []registered) {
 	f.t.Helper()
 	f.awaitCheckpoint(f.instances...)
@@ -147,7 +147,7 @@ func (f *failover) backsUpSlots(keys []registered) {
 	}
 }
 
-// TestGap is the canary of what is asked of a backup.
+// TestGap is the canary of sequence.gap.
 func TestGap(t *testing.T) {
 	log := []logged{{Commitment: "a"}, {Commitment: "c"}}
 	for want, s := range map[string]sequence{"": {"a", "c", "d"}, "b": {"a", "b", "c"}, "x": {"x", "a"}} {

@@ -40,7 +40,7 @@ gets the record, the checkpoint and the signed policy. Works on the service that
 where none does, on the data there.
 
 Where the database of SVC_STORE has several slots, their logs are read from the database, as they are at one moment, and become one
-record, as with bailiff store export; instances go on deciding. Run it with the signing keys and the SVC_DATA_DIR of an instance: the logs
+record, as with bailiff store export; instances decide meanwhile. Run it with the signing keys and the SVC_DATA_DIR of an instance: the logs
 have to fit the checkpoints of the slots that it has had. --exported and --no-checkpoint are for that alone.
 
 The backup does not contain the signing keys, because they can sign attestations: keep a copy of the key file elsewhere, or

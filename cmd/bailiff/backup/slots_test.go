@@ -154,7 +154,7 @@ func use(n uint64, at int64) *ledger.Use {
 	}
 }
 
-// asks asks with key 0 for what is held until it is allowed, and then allowed once.
+// asks asks with key 0 for an intent that is held until it is allowed, and then allowed once.
 func (s *slotted) asks(l ledger.Ledger, n uint64, at int64) ledger.Decision {
 	s.Helper()
 	plan := &ledger.Plan{
@@ -171,19 +171,22 @@ func (s *slotted) asks(l ledger.Ledger, n uint64, at int64) ledger.Decision {
 	return ticket.Outcome().Decision
 }
 
-// TestBackupOfSlots: a backup is taken while an instance decides. What was told before is in it, counters continue, and what was usable once is not
-// usable again, whether it was used before the backup or after.
+// counts has each key count one.
+func (s *slotted) counts(l ledger.Ledger, series byte, at int64) {
+	s.Helper()
+	for n := range uint64(keysOver) {
+		plan := ledgertest.Counted(keyOf(n), n, 99)
+		plan.ID, plan.At = ledgertest.ID(series, n), at
+		s.must(l.Submit(plan).Wait(s.Context()))
+	}
+}
+
+// TestBackupOfSlots: a backup is taken while an instance decides. It has everything that was told before, counters continue, and nothing that is usable
+// once is usable again, whether it was used before the backup or after.
 func TestBackupOfSlots(t *testing.T) {
 	s := newSlotted(t)
 	now := clock.System()().UnixNano()
-	counts := func(l ledger.Ledger, series byte, at int64) {
-		for n := range uint64(keysOver) {
-			plan := ledgertest.Counted(keyOf(n), n, 99)
-			plan.ID, plan.At = ledgertest.ID(series, n), at
-			s.must(l.Submit(plan).Wait(t.Context()))
-		}
-	}
-	counts(s, 'a', now)
+	s.counts(s, 'a', now)
 	for n := range uint64(keysOver - 1) {
 		s.must(s.UseOnce(t.Context(), use(n, now)))
 	}
@@ -200,7 +203,7 @@ func TestBackupOfSlots(t *testing.T) {
 			if got := s.asks(s, 2, now); got != ledger.Allowed {
 				t.Errorf("a hold that was allowed: %v", got)
 			}
-			counts(s, 'b', now)
+			s.counts(s, 'b', now)
 			s.must(s.UseOnce(t.Context(), use(keysOver-1, now)))
 			for slot := 1; slot <= 3; slot++ {
 				s.signs(slot, asItIs)
@@ -217,7 +220,7 @@ func TestBackupOfSlots(t *testing.T) {
 	if files, err := os.ReadDir(whole); err != nil || len(files) != 2 {
 		t.Errorf("the backup has %v: %v", files, err)
 	}
-	counts(s, 'c', now) // the store itself decides on
+	s.counts(s, 'c', now) // the store itself decides on
 	l := s.restores(whole, restoreCommand{KeepCounters: true, Thawed: true})
 	defer l.Close()
 	for n := range uint64(keysOver) {
@@ -232,7 +235,7 @@ func TestBackupOfSlots(t *testing.T) {
 	if got := s.asks(l, 3, clock.System()().UnixNano()); got != ledger.Pending {
 		t.Errorf("a hold that was used after the backup: %v", got)
 	}
-	counts(l, 'd', clock.System()().UnixNano())
+	s.counts(l, 'd', clock.System()().UnixNano())
 }
 
 // TestBackupOfSlotsRefused: each reason not to take a backup has its words, and nothing is left.
@@ -250,11 +253,7 @@ func TestBackupOfSlotsRefused(t *testing.T) {
 	s.refuses("checkpoint-2", none)
 	s.signs(2, asItIs)
 	at := ledgertest.Start + int64(2*time.Hour)
-	for n := range uint64(keysOver) {
-		plan := ledgertest.Counted(keyOf(n), n, 9)
-		plan.At = at
-		s.must(s.Submit(plan).Wait(t.Context()))
-	}
+	s.counts(s, 'p', at)
 	whole := filepath.Join(s.dir, "whole")
 	exported := s.dropped(at)
 	s.refuses("--exported", none)
@@ -269,7 +268,7 @@ func TestBackupOfSlotsRefused(t *testing.T) {
 	s.refuses("set SVC_KEY_DIR", none)
 }
 
-// dropped has retention drop what is old of each slot, and returns the folder of what it has exported.
+// dropped has retention drop the old records of each slot, and returns the folder of what it has exported.
 func (s *slotted) dropped(at int64) (exported string) {
 	s.Helper()
 	exported = s.TempDir()
