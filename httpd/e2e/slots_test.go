@@ -169,6 +169,9 @@ func (f *failover) verifiesSlots() {
 			f.t.Errorf("bailiff %s: %v", command, err)
 		}
 	}
+	unset := *f.site
+	unset.env = append(slices.Clone(f.env), "SVC_STORE=", "SVC_DATA_DIR="+f.path("data-a"))
+	unset.fails("reads all logs from the database, where SVC_STORE names it", "backup", "unset")
 }
 
 // TestSlotsConform holds three instances of a store of several slots to the oracle, behind a balancer that knows nothing of them.

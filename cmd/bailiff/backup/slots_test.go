@@ -21,6 +21,7 @@ import (
 	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/groupfile"
 	pebbleledger "bailiff/runtime/ledger/pebble"
 	pgledger "bailiff/runtime/ledger/postgres"
 	"bailiff/runtime/ledger/slots"
@@ -303,5 +304,32 @@ func TestBackupOfSlotsFails(t *testing.T) {
 			return nil
 		}
 		s.refuses(errPlanted.Error(), store.ReadingFlags{})
+	}
+}
+
+// TestCopyMade: a log that was made is copied as a service sends its own, also where it begins with a base.
+func TestCopyMade(t *testing.T) {
+	for _, how := range []string{"make", "make exported"} {
+		dir := t.TempDir()
+		p := place{t, filepath.Join(dir, "data"), filepath.Join(dir, "keys")}
+		p.must(how)
+		whole := filepath.Join(dir, "whole")
+		p.must("backup " + whole)
+		sent, err := os.ReadFile(filepath.Join(whole, logFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = pebbleledger.Reading(filepath.Join(p.data, "ledger"), pebbleledger.Options{}, func(log commit.Log) error {
+			return writeLog(dir, func(file io.Writer) (*groupfile.Writer, error) { return copyMade(log, file, time.Unix(0, 0)) })
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		copied, err := os.ReadFile(filepath.Join(dir, logFile))
+		title, rest, _ := strings.Cut(string(sent), "\n")
+		ours, same, _ := strings.Cut(string(copied), "\n")
+		if err != nil || same != rest || ours[:len(titleBegun)] != title[:len(titleBegun)] {
+			t.Errorf("%s: %q with %d bytes, and %q with %d: %v", how, ours, len(same), title, len(rest), err)
+		}
 	}
 }
