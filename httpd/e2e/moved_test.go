@@ -134,7 +134,8 @@ func TestMovedOverSlots(t *testing.T) {
 	folder.overOther("7", keys)
 }
 
-// overOther imports the folder that was exported from slots into a store with another number of slots, where the limits of keys stay used up.
+// overOther imports the folder that was exported from slots into a store with another number of slots, where the limits of keys stay used up, and stay so in a
+// backup of that store.
 func (s *site) overOther(count string, keys []string) {
 	s.t.Helper()
 	other := *s
@@ -146,8 +147,18 @@ func (s *site) overOther(count string, keys []string) {
 	for _, key := range keys {
 		service.decides(s.t, "over other slots", key, tool("bash", `"command":"ls","task_id":"one"`), "DENIED SVC_LOOP_LIMIT_EXCEEDED")
 	}
+	other.must("backup", "--no-checkpoint", "backup") // it has just begun
 	service.stop()
 	other.must("events", "verify")
+	alone := *s
+	alone.env = append(slices.Clone(s.env), "SVC_DATA_DIR="+s.path("restored"))
+	alone.must("restore", "--keep-counters", "--thawed", "backup")
+	alone.must("events", "verify")
+	service = alone.start()
+	for _, key := range keys {
+		service.decides(s.t, "restored from slots", key, tool("bash", `"command":"ls","task_id":"one"`), "DENIED SVC_LOOP_LIMIT_EXCEEDED")
+	}
+	service.stop()
 }
 
 // joinedFrom serves the folder that was exported from slots, whose record continues that of before, and has the events that the slots had.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	mathrand "math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -82,6 +81,7 @@ func TestSlots(t *testing.T) {
 			}
 		}
 	}
+	f.backsUpSlots(keys)
 	if _, err := f.on(f.instances[1], "keys", "revoke", keys[0].KeyID); err != nil {
 		t.Error(err)
 	}
@@ -151,23 +151,23 @@ func (f *failover) readsSlots(keys []registered) {
 func (f *failover) verifiesSlots() {
 	f.t.Helper()
 	for _, i := range f.instances {
-		f.await("checkpoints are written", func() bool {
-			kept, err := filepath.Glob(f.path("data-" + i.name + "/checkpoint-*"))
-			return err == nil && len(kept) > 0
-		})
+		f.awaitCheckpoint(i)
 		said, err := f.on(i, "events", "verify")
 		if err != nil || strings.Count(said, "verified: ") != f.slots || !strings.Contains(said, "fits; ") {
 			f.t.Errorf("the record is not verified on the machine of %s: %v\n%s", i.name, err, said)
 		}
 	}
 	for command, say := range map[string]string{
-		"backup copy": "the store has a log for each of its slots", "store export --to elsewhere": "stop every instance first", "events verify --checkpoint x": "--checkpoint is of one log",
+		"store export --to elsewhere": "stop every instance first", "events verify --checkpoint x": "--checkpoint is of one log",
 		"store import --from .": "has records already", "store restored": "stop every instance first",
 	} {
 		if _, err := f.on(f.instances[0], strings.Fields(command)...); err == nil || !strings.Contains(err.Error(), say) {
 			f.t.Errorf("bailiff %s: %v", command, err)
 		}
 	}
+	unset := *f.site
+	unset.env = append(slices.Clone(f.env), "SVC_STORE=", "SVC_DATA_DIR="+f.path("data-a"))
+	unset.fails("reads all logs from the database, where SVC_STORE names it", "backup", "unset")
 }
 
 // TestSlotsConform holds three instances of a store of several slots to the oracle, behind a balancer that knows nothing of them.
@@ -260,6 +260,10 @@ func slotsFailOver(t *testing.T, random *mathrand.Rand, balanced bool) {
 		if t.Failed() {
 			break
 		}
+	}
+	service, _ := f.backUpBeside(&f.mu, &f.told)
+	if err := service.stop(); err != nil {
+		t.Error(err)
 	}
 	close(stop)
 	clients.Wait()

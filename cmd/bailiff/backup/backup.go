@@ -16,6 +16,7 @@ import (
 	"bailiff/cmd/bailiff/cli"
 	"bailiff/cmd/bailiff/client"
 	cmdsettings "bailiff/cmd/bailiff/settings"
+	"bailiff/cmd/bailiff/store"
 	"bailiff/grammar"
 	"bailiff/runtime/atomicfile"
 	"bailiff/runtime/attest"
@@ -28,6 +29,7 @@ import (
 type backupCommand struct {
 	Dir      string   `arg:"" help:"The folder to make." type:"path"`
 	WithKeys []string `help:"Add the signing keys, encrypted to this recipient of age (age1…, as age-keygen prints it). Can be given more than once." placeholder:"RECIPIENT"`
+	store.ReadingFlags
 	cli.ProgressFlag
 }
 
@@ -36,6 +38,10 @@ func (c *backupCommand) Help() string {
 	return `Copies the record, from its first to its latest entry, and signs where it ends; the service goes on deciding. The folder
 gets the record, the checkpoint and the signed policy. Works on the service that runs on SVC_DATA_DIR (default: data) or,
 where none does, on the data there.
+
+Where the database of SVC_STORE has several slots, their logs are read from the database, as they are at one moment, and become one
+record, as with bailiff store export; instances decide meanwhile. Run it with the signing keys and the SVC_DATA_DIR of an instance: the logs
+have to fit the checkpoints of the slots that it has had. --exported and --no-checkpoint are for that alone.
 
 The backup does not contain the signing keys, because they can sign attestations: keep a copy of the key file elsewhere, or
 give --with-keys, which encrypts them with age (https://age-encryption.org). It never contains the operator's key.
@@ -64,11 +70,8 @@ func (c *backupCommand) Run(std cli.Streams) error {
 	if err := reached(backupFolder); err != nil {
 		return err
 	}
-	var end events.BackupPage
-	if err := client.WithAdmin(std, client.MustExist, func(ctx context.Context, a client.Admin) (err error) {
-		end, err = copyLog(ctx, c.Start(std, "copying the record"), s, a, dir)
-		return err
-	}); err != nil {
+	from, lsn, err := c.copy(std, s, dir)
+	if err != nil {
 		return err
 	}
 	if err := errors.Join(addFiles(s, dir, recipients), reached(backupFiles)); err != nil {
@@ -80,28 +83,75 @@ func (c *backupCommand) Run(std cli.Streams) error {
 	if err := errors.Join(atomicfile.SyncName(c.Dir), reached(backupNamed)); err != nil {
 		return cli.Unwritable(c.Dir, err)
 	}
-	fmt.Fprintf(std.Out, "%s has the record up to %d\n", c.Dir, end.LSN)
+	fmt.Fprintf(std.Out, "%s has the record%s up to %d\n", c.Dir, from, lsn)
 	if len(recipients) == 0 {
 		fmt.Fprintln(std.Out, "the signing keys are not in it; keep a copy of", keyPath(s))
 	}
 	return nil
 }
 
-// copyLog copies the log, and its checkpoint, into a folder.
-func copyLog(ctx context.Context, told *cli.Progress, s *cmdsettings.Settings, a client.Admin, dir string) (end events.BackupPage, err error) {
+// copy copies the record, and its checkpoint, into a folder, and returns the last LSN. from says of how many slots it was made, "" where the record is one log.
+func (c *backupCommand) copy(std cli.Streams, s *cmdsettings.Settings, dir string) (from string, lsn uint64, err error) {
+	told := c.Start(std, "copying the record")
+	if s.Store != "" {
+		slots, end, err := c.copySlots(told, s, dir)
+		if err != nil || slots > 1 {
+			return fmt.Sprintf(" of %d slots", slots), end.LSN, err
+		}
+	}
+	err = client.WithAdmin(std, client.MustExist, func(ctx context.Context, a client.Admin) (err error) {
+		lsn, err = copyLog(ctx, told, s, a, dir)
+		return err
+	})
+	return "", lsn, err
+}
+
+// copyLog copies the one log that there is, and its checkpoint, into a folder, and returns the last LSN.
+func copyLog(ctx context.Context, told *cli.Progress, s *cmdsettings.Settings, a client.Admin, dir string) (uint64, error) {
 	now := clock.System()()
+	var end events.BackupPage
+	err := writeLog(dir, func(file io.Writer) (w *groupfile.Writer, err error) {
+		w, end, err = copyPages(ctx, told, a, file, now)
+		return w, err
+	})
+	if err == nil && end.Checkpoint == "" {
+		end.Checkpoint, err = sign(s, end.End, now)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return end.LSN, writeCheckpoint(dir, end.Checkpoint)
+}
+
+// writeLog makes the file of the log in a folder. write writes all of it but its end.
+func writeLog(dir string, write func(io.Writer) (*groupfile.Writer, error)) (err error) {
 	file, err := os.OpenFile(filepath.Join(dir, logFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return end, err
+		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
+	w, err := write(file)
+	if err == nil {
+		err = w.End(nil)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), reached(backupLog))
+}
+
+func writeCheckpoint(dir, signed string) error {
+	return errors.Join(atomicfile.Create(filepath.Join(dir, checkpointFile), []byte(signed)), reached(backupCheckpoint))
+}
+
+// copyPages copies the pages of a log into a file.
+func copyPages(ctx context.Context, told *cli.Progress, a client.Admin, file io.Writer, now time.Time) (w *groupfile.Writer, end events.BackupPage, err error) {
 	first, err := a.Backup(ctx, 0)
 	if err != nil {
-		return end, err
+		return nil, end, err
 	}
-	w, err := begin(ctx, file, now, a, first)
-	if err != nil {
-		return end, err
+	if w, err = begin(ctx, file, now, a, first); err != nil {
+		return nil, end, err
 	}
 	if first.Begins != 0 {
 		end = *first
@@ -109,31 +159,20 @@ func copyLog(ctx context.Context, told *cli.Progress, s *cmdsettings.Settings, a
 	for !end.Last {
 		page, err := a.Backup(ctx, end.LSN)
 		if err != nil {
-			return end, err
+			return nil, end, err
 		}
 		if len(page.Groups) == 0 && !page.Last {
-			return end, cli.Fail("the service sent its record up to entry %d and no further, although the record has more entries; run the command again", end.LSN)
+			return nil, end, cli.Fail("the service sent its record up to entry %d and no further, although the record has more entries; run the command again", end.LSN)
 		}
 		for _, group := range page.Groups {
 			if err := w.Add(group); err != nil {
-				return end, err
+				return nil, end, err
 			}
 		}
 		end = *page
 		told.Reached("up to record %d", end.LSN)
 	}
-	if err := w.End(nil); err != nil {
-		return end, err
-	}
-	if err := errors.Join(file.Sync(), reached(backupLog)); err != nil {
-		return end, err
-	}
-	if end.Checkpoint == "" {
-		if end.Checkpoint, err = sign(s, end.End, now); err != nil {
-			return end, err
-		}
-	}
-	return end, errors.Join(atomicfile.Create(filepath.Join(dir, checkpointFile), []byte(end.Checkpoint)), reached(backupCheckpoint))
+	return w, end, nil
 }
 
 // begin begins the file of a log, with what it has in place of groups that were dropped.

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -25,17 +24,13 @@ import (
 	"bailiff/runtime/ledger/joining"
 	pebbleledger "bailiff/runtime/ledger/pebble"
 	pgledger "bailiff/runtime/ledger/postgres"
-	"bailiff/runtime/ledger/slots"
-	"bailiff/runtime/ledger/state"
 	"bailiff/runtime/otlp"
-	"bailiff/runtime/retention"
 )
 
 type exportCommand struct {
-	To           string `help:"The data folder to make." xor:"to" placeholder:"DIR" type:"path"`
-	Exported     string `help:"The folder of the files that SVC_EVENT_RETENTION has exported, of all slots, where it has dropped any of their records. Default: SVC_EVENT_EXPORT." placeholder:"DIR" type:"path"`
-	NoCheckpoint bool   `help:"Export although SVC_DATA_DIR has no checkpoint of the record; a database that has lost records is not noticed then."`
-	Undo         bool   `help:"Let instances decide over the database again, where the folder that was made is gone and nothing has run on it. That is checked while it is on this machine, at that path; on another machine nothing is checked." xor:"to"`
+	To string `help:"The data folder to make." xor:"to" placeholder:"DIR" type:"path"`
+	ReadingFlags
+	Undo bool `help:"Let instances decide over the database again, where the folder that was made is gone and nothing has run on it. That is checked while it is on this machine, at that path; on another machine nothing is checked." xor:"to"`
 	cli.ProgressFlag
 }
 
@@ -74,8 +69,6 @@ func (c *exportCommand) run(std cli.Streams, s *cmdsettings.Settings, store *pgl
 	switch {
 	case errors.Is(err, pgledger.ErrUnsettled):
 		return cli.Fail("%v; bailiff store status says whether the record was exported. If it was, run bailiff store export --undo; then export again", err)
-	case errors.Is(err, ledger.ErrDropped):
-		return cli.Fail("%v; give the folder with all files that SVC_EVENT_RETENTION has exported, as slot-N, with --exported", err)
 	case err != nil:
 		return busy(err, "stop every instance first")
 	}
@@ -109,76 +102,6 @@ func undo(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store) error
 	return err
 }
 
-// fits holds the record in the database against the checkpoints of the instance whose data folder this is: of several slots, of those that it has had.
-func (c *exportCommand) fits(s *cmdsettings.Settings, signer *attest.Signer, logs []commit.Log) error {
-	if c.NoCheckpoint {
-		return nil
-	}
-	path := func(int) string { return s.CheckpointPath() }
-	if len(logs) > 1 {
-		path = s.SlotCheckpointPath
-	}
-	held := 0
-	for slot, log := range logs {
-		fits, err := c.fitsOne(s, signer, path(slot), slot, log)
-		if err != nil {
-			return err
-		}
-		if fits {
-			held++
-		}
-	}
-	if held == 0 {
-		return cli.Fail("no checkpoint in %s is of the record as it is in the database; set SVC_DATA_DIR to the folder of the instance that decided, or, if the database can't have lost records, give --no-checkpoint", s.DataDir)
-	}
-	return nil
-}
-
-// fitsOne holds the log of a slot against the checkpoint at a path, and reports whether there is one. It may be of what retention has dropped
-// since, which is in an exported file then.
-func (c *exportCommand) fitsOne(s *cmdsettings.Settings, signer *attest.Signer, path string, slot int, log commit.Log) (bool, error) {
-	if cli.IsMissing(path) {
-		return false, nil
-	}
-	text, err := cli.ReadFile(path, attest.MaxCheckpointBytes)
-	if err != nil {
-		return false, cli.Fail("%v", err)
-	}
-	verifier := signer.CheckpointVerifier()
-	kept, err := verifier.Open(text)
-	if err != nil {
-		return false, cli.Fail("%s: %v", path, err)
-	}
-	chain, err := verified(log, kept.LSN, verifier)
-	if err != nil {
-		return false, cli.Fail("the record is not good, and nothing was exported: %v", err)
-	}
-	if folder := c.folder(s); slot > 0 && folder != "" && kept.LSN < chain.Begins.After.LSN {
-		_, err = client.LeadTo(&chain, cmdsettings.SlotFolder(folder, slot), verifier, kept.LSN)
-	}
-	if err == nil {
-		err = client.Fits(chain, kept, false)
-	}
-	if err != nil {
-		return false, cli.Fail("%v (%s)", err, path)
-	}
-	return true, nil
-}
-
-// verified verifies a log, and that the service has signed what it begins with.
-func verified(log commit.Log, at uint64, by *attest.CheckpointVerifier) (commit.Verified, error) {
-	chain, err := commit.VerifyChain(log, at)
-	if err == nil && chain.Begins.After.LSN > 0 {
-		_, err = retention.VerifyBeginning(chain.Begins, by)
-	}
-	return chain, err
-}
-
-// folder is that of the files that retention has exported.
-func (c *exportCommand) folder(s *cmdsettings.Settings) string {
-	return cmp.Or(c.Exported, s.EventExport)
-}
-
 // copy makes the record beside its place, and then gives it its name. The database has let go of it by then. Where it has not for certain, nothing
 // is left of the folder.
 func (c *exportCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pgledger.Store, signer *attest.Signer, to string) error {
@@ -187,7 +110,11 @@ func (c *exportCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pg
 	var record *exported
 	remove := func() error { return nil }
 	err := store.Drain(c.To, func(from []commit.Log) error { // from here on no other export is under way
-		if err := c.fits(s, signer, from); err != nil {
+		reading, err := c.Reading(s, signer, len(from))
+		if err == nil {
+			err = reading.Fits(from)
+		}
+		if err != nil {
 			return err
 		}
 		made, err := c.makeFolder(s, to)
@@ -196,7 +123,7 @@ func (c *exportCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pg
 		}
 		remove = made
 		err = pebbleledger.Filling(beside, pebbleledger.Options{}, func(log commit.Log) (err error) {
-			record, err = c.export(s, store, signer, from, log, func(lsn uint64) { told.Reached("up to record %d", lsn) })
+			record, err = export(reading, store, from, log, func(lsn uint64) { told.Reached("up to record %d", lsn) })
 			return err
 		})
 		if err != nil {
@@ -260,7 +187,7 @@ type exported struct {
 }
 
 // export makes a record of logs.
-func (c *exportCommand) export(s *cmdsettings.Settings, store *pgledger.Store, signer *attest.Signer, from []commit.Log, to commit.Log, told func(lsn uint64)) (*exported, error) {
+func export(reading *Reading, store *pgledger.Store, from []commit.Log, to commit.Log, told func(lsn uint64)) (*exported, error) {
 	if len(from) == 1 {
 		copied, err := commit.Copy(from[0], to, rand.Reader, told)
 		if err != nil {
@@ -269,46 +196,20 @@ func (c *exportCommand) export(s *cmdsettings.Settings, store *pgledger.Store, s
 		sent, err := store.Place(pgledger.SentByOTLP)
 		return &exported{copied, nil, sent}, err
 	}
-	divided, err := store.Divided()
+	joined, err := reading.Join(store, from, to, told)
 	if err != nil {
 		return nil, err
 	}
-	joined, err := joining.Join(to, &joining.Options{
-		From: from, Divided: divided, Of: func(hash [32]byte) int { return slots.Of(hash, len(from)) },
-		Dropped: c.dropped(s, signer), At: clock.System()().UnixNano(), Random: rand.Reader, Told: told,
-	})
-	if err != nil {
-		return nil, err
-	}
-	sent, err := sentOf(store, joined, len(from), divided)
+	sent, err := sentOf(store, joined, len(from))
 	return &exported{joined.Copied, joined.Ends, sent}, err
 }
 
-// dropped reads the records that retention has dropped from the log of a slot from the files that it has exported.
-func (c *exportCommand) dropped(s *cmdsettings.Settings, signer *attest.Signer) func(int, ledger.Head, func(uint64, *state.Record) error) error {
-	folder, leads := c.folder(s), map[int][]retention.File{}
-	return func(slot int, begins ledger.Head, visit func(uint64, *state.Record) error) error {
-		if folder == "" {
-			return nil
-		}
-		if _, known := leads[slot]; !known {
-			lead, err := client.ExportedTo(cmdsettings.SlotFolder(folder, slot), begins, signer.CheckpointVerifier(), func(string, ledger.Head) {})
-			if err != nil {
-				return err
-			}
-			leads[slot] = lead
-		}
-		for _, f := range leads[slot] {
-			if _, err := retention.Read(f.Path, visit, func(ledger.Head) {}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
 // sentOf returns the place in a joined record up to which each slot's events were sent to a collector; "" where none were.
-func sentOf(store *pgledger.Store, joined *joining.Joined, logs int, divided uint64) (string, error) {
+func sentOf(store *pgledger.Store, joined *joining.Joined, logs int) (string, error) {
+	divided, err := store.Divided()
+	if err != nil {
+		return "", err
+	}
 	reached, any := joined.LSN, false
 	for slot := range logs {
 		place, err := store.Place(pgledger.SentBySlot(slot))

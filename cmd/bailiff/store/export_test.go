@@ -77,7 +77,7 @@ func TestExportDropped(t *testing.T) {
 		t.Fatalf("records of the slots %v are dropped", of)
 	}
 	name := func(slot int) string { return filepath.Join(exported, "slot-"+strconv.Itoa(slot)) }
-	exporting := &exportCommand{To: back, Exported: exported}
+	exporting := &exportCommand{To: back, ReadingFlags: ReadingFlags{Exported: exported}}
 	s.fails("--exported", &exportCommand{To: back})
 	s.must(os.Rename(name(1), exported+"/elsewhere"))
 	s.fails("--exported", exporting)

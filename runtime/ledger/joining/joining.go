@@ -260,7 +260,7 @@ func (j *joining) advance(s *source) error {
 		case !more:
 			return nil
 		case s.record.Kind == ledger.ClockSet:
-			return fmt.Errorf("%w: the time of the keys of slot %d was set back there (bailiff clock accept), which one log can't say of some keys alone", ledger.ErrInvalid, s.slot)
+			return fmt.Errorf("%w: the time of the keys of slot %d was set back there (bailiff clock accept), which one log can't say of some keys alone; leave the record in the database, and back that up by its own means", ledger.ErrInvalid, s.slot)
 		case j.skips(s):
 			j.number(s, 0)
 		case s.record.Kind == ledger.ServiceRestored, s.record.Follows(): // it comes after all that slots have before it

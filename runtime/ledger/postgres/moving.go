@@ -37,20 +37,53 @@ func (s *Store) Look(slot int, use func(commit.Log) error) error {
 	if err != nil {
 		return err
 	}
-	now := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	return s.find.alone(context.Background(), movePatience, now, func(ctx context.Context, t pgx.Tx) error {
-		return use(s.looks(slot, pageGroups, func(statement func(context.Context, *pgx.Conn) error) error { return statement(ctx, t.Conn()) }))
+	return s.asOfNow(func(query querying) error { return use(s.looks(slot, pageGroups, query)) })
+}
+
+// LookAll is Look for the logs of all slots, which are as they are at one and the same moment. It refuses a database whose record was exported.
+func (s *Store) LookAll(use func(logs []commit.Log) error) error {
+	made, err := s.readable()
+	if err == nil {
+		err = s.check(made.slots)
+	}
+	if err != nil {
+		return err
+	}
+	number := made.slots
+	if number > 1 {
+		number++ // the first has the service-wide records
+	}
+	return s.asOfNow(func(query querying) error {
+		var logs []commit.Log
+		for slot := range number {
+			logs = append(logs, s.looks(slot, turnGroups(number), query))
+		}
+		return use(logs)
 	})
 }
+
+// turnGroups is how many groups one statement reads where so many logs are read by turns.
+func turnGroups(logs int) int { return max(fewGroups, pageGroups/logs) }
+
+// asOfNow calls use with what asks the database as it is at one moment.
+func (s *Store) asOfNow(use func(querying) error) error {
+	now := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	return s.find.alone(context.Background(), movePatience, now, func(ctx context.Context, t pgx.Tx) error {
+		return use(func(statement func(context.Context, *pgx.Conn) error) error { return statement(ctx, t.Conn()) })
+	})
+}
+
+// querying carries out a statement over a connection.
+type querying func(statement func(context.Context, *pgx.Conn) error) error
 
 // A looking is a log that is looked at over one connection, so many groups at a time.
 type looking struct {
 	*log
 	groups int
-	query  func(func(context.Context, *pgx.Conn) error) error
+	query  querying
 }
 
-func (s *Store) looks(slot, groups int, query func(func(context.Context, *pgx.Conn) error) error) looking {
+func (s *Store) looks(slot, groups int, query querying) looking {
 	return looking{&log{life: s.life, db: s.db, slot: slot}, groups, query}
 }
 
@@ -115,7 +148,7 @@ func (s *Store) Drain(to string, use func(logs []commit.Log) error) error {
 	return s.pour(func(f *Filling) error {
 		var logs []commit.Log
 		for _, p := range f.logs {
-			logs = append(logs, s.looks(p.slot, max(fewGroups, pageGroups/len(f.logs)), p.query))
+			logs = append(logs, s.looks(p.slot, turnGroups(len(f.logs)), p.query))
 		}
 		if err := use(logs); err != nil {
 			return err

@@ -175,3 +175,55 @@ func TestContinue(t *testing.T) {
 	}
 	off.end(t)
 }
+
+// TestLookAll: the logs of all slots are as they are at one moment, however much instances add while one after the other is read. A record that was
+// exported is not looked at.
+func TestLookAll(t *testing.T) {
+	url := severalSlots(t, pgtest.Shared(t).URL(), 4)
+	l := share(t, url, "a", func(string) *sharer { return nil })
+	wait(t, l.Whole)
+	made := uint64(0)
+	more := func() {
+		for range 12 { // each slot has some of them
+			made++
+			must(t, l.CreateKey(t.Context(), ledgertest.NewKey(made)))
+		}
+		must(t, l.Halt(t.Context(), &ledger.Halt{Stop: made%24 != 0, At: int64(made)})) //nolint:gosec // it is small
+	}
+	ends := func(store *Store) (all []ledger.Head) {
+		for n := range 5 {
+			must(t, store.Look(n, func(log commit.Log) error {
+				end, err := commit.EndOf(log)
+				all = append(all, end)
+				return err
+			}))
+		}
+		return all
+	}
+	more()
+	store := newStore(t, url, "command", true)
+	before := ends(store)
+	must(t, store.LookAll(func(logs []commit.Log) error {
+		var all []ledger.Head
+		for _, log := range logs {
+			end, err := commit.EndOf(log)
+			all = append(all, end)
+			must(t, err)
+			more()
+		}
+		if !slices.Equal(all, before) {
+			t.Errorf("the logs are not as they are at one moment: %+v, and then %+v", before, all)
+		}
+		return nil
+	}))
+	for slot, end := range ends(store) {
+		if end.LSN <= before[slot].LSN {
+			t.Errorf("slot %d has nothing more: the test shows too little", slot)
+		}
+	}
+	l.end(t)
+	must(t, store.Drain("/elsewhere", func([]commit.Log) error { return nil }))
+	if err := store.LookAll(func([]commit.Log) error { return nil }); !errors.Is(err, errMoved) {
+		t.Errorf("a record that was exported: %v", err)
+	}
+}
