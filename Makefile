@@ -191,6 +191,7 @@ chart: ## hold the Helm chart to Helm's linter and the types of Kubernetes, in a
 crash: ## kill the service KILLS times (200) under mixed load, hold what is left against what clients were told; a model of the ledger, too
 	BAILIFF_KILLS=$(KILLS) $(GO) test ./httpd/e2e -run TestKillEverything -count 1 -v -timeout 1h
 	$(GO) test ./runtime/ledger/pebble -run 'TestModel$$' -histories 1000 -count 1 -v -timeout 1h
+	$(GO) test ./runtime/ledger/slots -run 'TestModel$$' -histories 300 -count 1 -v -timeout 1h
 
 # How many rounds there are of each test of failover. Each has a database of its own.
 FAILOVERS ?= 300
