@@ -169,7 +169,7 @@ func (h *history) step(word uint32) error {
 		h.at, h.turns = max(h.at-2*hour, 0), h.turns+1
 	case kind == 27:
 		return h.breakWrites(arg)
-	case kind == 28 && arg%2 == 0 && h.slots != nil:
+	case kind == 28 && arg%2 == 0 && h.moves():
 		return h.move(arg / 2)
 	case kind == 28:
 		return h.reopen(func() { h.whole.Close() })

@@ -18,6 +18,10 @@ type Several interface {
 	SlotLog(slot int) ledger.Log
 	// SlotHealth returns nil while requests of a slot are answered.
 	SlotHealth(slot int) error
+}
+
+// A Mover is a [Several] whose slots can move.
+type Mover interface {
 	// Move has another instance take over a slot, and returns when it has.
 	Move(slot int) error
 }
@@ -110,11 +114,17 @@ func (c *checkedParts) part(n int) ledger.Ledger {
 	return &part{Ledger: c.whole, several: c.whole.(Several), slot: c.slots[n], all: c, number: n} //nolint:forcetypeassert // there are several slots
 }
 
+// moves reports whether slots can move.
+func (h *history) moves() bool {
+	_, can := h.whole.(Mover)
+	return can && h.slots != nil
+}
+
 // move hands one of the slots over to another instance, which knows all that was recorded in it.
 func (h *history) move(arg uint32) error {
 	n := int(arg) % len(h.parts)
 	before := h.parts[n]
-	if err := h.whole.(Several).Move(h.slots[n]); err != nil { //nolint:forcetypeassert // there are several slots
+	if err := h.whole.(Mover).Move(h.slots[n]); err != nil { //nolint:forcetypeassert // it is one
 		return err
 	}
 	h.reached["moved"]++

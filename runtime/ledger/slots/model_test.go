@@ -133,7 +133,7 @@ func (p *pair) SlotHealth(slot int) error {
 	return l.Health()
 }
 
-// Move implements ledgertest.Several.
+// Move implements ledgertest.Mover.
 func (p *pair) Move(slot int) error {
 	from, to := p.all[0], p.all[1]
 	if p.has(slot) == to {
