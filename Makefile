@@ -221,7 +221,7 @@ simulate: ## the service on a simulated machine: SEED=N STEPS=200 replays one wo
 
 .PHONY: owners
 owners: ## three instances that take a log from each other, or share the slots of a store, over a simulated database: SEED=N is one world, without a seed WORLDS=50000 are made
-	$(GO) test ./runtime/ledger/postgres -run '^Test(Worlds|Orders|ManySlots)$$' -count 1 -v -timeout 0 -args -world $(or $(SEED),0) -worlds $(WORLDS)
+	$(GO) test ./runtime/ledger/postgres -run '^Test(Worlds|Orders|OrdersOfSlots|ManySlots)$$' -count 1 -v -timeout 0 -args -world $(or $(SEED),0) -worlds $(WORLDS)
 
 .PHONY: cover
 cover: ## branch coverage of the packages that decide; fails below 95 %, and where one of the rest has no reason; writes docs/branches.md

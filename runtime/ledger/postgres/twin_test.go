@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"bailiff/runtime/ledger"
 )
 
 // A twin is the database's statements in memory, with the faults that are planted in it.
@@ -19,9 +21,10 @@ type twin struct {
 	peers  map[string]string
 	names  map[string]string
 	slots  map[int]*twinSlot
-	noTerm bool // the fence does not look at the term
-	noLink bool // the fence does not look at the group before
-	noTurn bool // a claim does not look at the term that was heard
+	keys   map[ledger.ID]int // their slots
+	noTerm bool              // the fence does not look at the term
+	noLink bool              // the fence does not look at the group before
+	noTurn bool              // a claim does not look at the term that was heard
 }
 
 type twinSlot struct {
@@ -29,10 +32,12 @@ type twinSlot struct {
 	owner  instance
 	held   string
 	groups []group
+
+	followed uint64 // the record of the first slot's log up to which it has copied that
 }
 
 func newTwin(slots int) *twin {
-	t := &twin{now: time.Now, seen: map[string]time.Time{}, peers: map[string]string{}, names: map[string]string{}, slots: map[int]*twinSlot{}}
+	t := &twin{now: time.Now, seen: map[string]time.Time{}, peers: map[string]string{}, names: map[string]string{}, slots: map[int]*twinSlot{}, keys: map[ledger.ID]int{}}
 	for i := range slots {
 		t.slots[i] = &twinSlot{}
 	}

@@ -35,6 +35,8 @@ const (
 	premature        // an append is answered before it is made
 	belated          // a claim does not look at the term that was heard, so that a late one counts
 	unconfirmed      // an answer from memory is told without asking the database
+	remembered       // an instance knows keys as they were when it looked them up first
+	retried          // an instance asks another one again whose answer was lost
 )
 
 // A simulation has instances over one database, with the clock of the bubble that it runs in. Its seed decides how long each statement
