@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	mathrand "math/rand/v2"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -142,7 +143,7 @@ type process struct {
 	id   string
 	stop chan struct{}
 	asks atomic.Int64
-	keys map[ledger.ID]*ledger.Key // planted: it knows keys as they were when it looked them up first
+	keys sync.Map // planted: keys by their ids, as they were when they were looked up first
 }
 
 // timers are those of a process, which is paused as a whole. When it continues, requests may be the first to.
@@ -153,31 +154,27 @@ func (h *host) timers(d time.Duration, f func()) system.Timer {
 	})
 }
 
-// begins opens the ledger of a process.
-func (o *orders) begins(p *process, c *common, name string, h *host, remote func(*process, *common) func(context.Context, int, []byte) ([]byte, error)) (err error) {
+// begins opens the ledger of a process, on a host or on none, where nothing fails.
+func (o *orders) begins(p *process, c *common, name string, h *host) (err error) {
 	all := newShares(len(o.db.slots))
 	gathered := gather(c.db)
 	options := slots.Options{
 		Store: c, Stop: p.stop, Commit: commit.Options{Random: rand.Reader}, Log: slog.New(slog.DiscardHandler), Unbound: true,
 		Every: worldLease / beatsPerLease, Patience: handOverPatience, RemotePatience: worldLease + handOverPatience, GlobalPatience: 5 * worldLease,
 	}
-	if remote != nil {
-		options.Remote = remote(p, c)
-	}
 	if h != nil {
 		options.Timers = h.timers
+		options.Remote = func(ctx context.Context, slot int, question []byte) ([]byte, error) {
+			return o.passes(ctx, h, p, c.slots[slot], question)
+		}
 	}
-	for n := range o.db.slots {
+	for n := range len(o.db.slots) {
 		s := &twinned{common: c, gathered: gathered, number: n, life: newLife(worldLease), id: p.id, name: name, doubts: o.doubts}
 		s.life.shares = all
 		if h != nil {
 			s.life.clock, s.life.calls.timers = func() time.Time { return time.Now().Add(h.fault) }, h.timers
 		}
-		c.slots = append(c.slots, s)
-	}
-	slices.SortFunc(c.slots, func(a, b *twinned) int { return a.number - b.number })
-	for _, s := range c.slots {
-		options.Slots = append(options.Slots, s)
+		c.slots, options.Slots = append(c.slots, s), append(options.Slots, s)
 	}
 	if p.Ledger, err = slots.Open(options); err != nil {
 		return err
@@ -190,7 +187,7 @@ func (o *orders) begins(p *process, c *common, name string, h *host, remote func
 func (o *orders) beginSlots() error {
 	p := &process{id: "0", stop: make(chan struct{})}
 	c := &common{db: o.db, twin: o.db, over: func(_ string, statement func(bool) error) error { return statement(true) }}
-	if err := o.begins(p, c, "a", nil, nil); err != nil {
+	if err := o.begins(p, c, "a", nil); err != nil {
 		return err
 	}
 	for !p.Whole() {
@@ -206,14 +203,9 @@ func (o *orders) servesSlots(n int) {
 	h := o.hosts[n]
 	for i := 1; ; i++ {
 		at := &line{database: h.db, host: h, id: fmt.Sprint(h.name, i), n: map[string]int{}}
-		p := &process{id: at.id, stop: make(chan struct{}), keys: map[ledger.ID]*ledger.Key{}}
+		p := &process{id: at.id, stop: make(chan struct{})}
 		c := &common{db: at, twin: h.db, over: at.over}
-		err := o.begins(p, c, h.name, h, func(p *process, c *common) func(context.Context, int, []byte) ([]byte, error) {
-			return func(ctx context.Context, slot int, question []byte) ([]byte, error) {
-				return o.passes(ctx, h, p, c.slots[slot], question)
-			}
-		})
-		if err == nil {
+		if o.begins(p, c, h.name, h) == nil {
 			o.serve[n].Store(p.serving(o.flaw))
 			ends := time.After(time.Duration(h.random.Int64N(int64(worldTime / 2))))
 			if time.Now().After(h.end.Add(-worldTime / 2)) {
@@ -252,12 +244,12 @@ type remembering struct{ *process }
 
 // LookupKeyID implements ledger.Ledger.
 func (r remembering) LookupKeyID(id ledger.ID) (*ledger.Key, bool) {
-	if key := r.keys[id]; key != nil {
-		return key, true
+	if key, known := r.keys.Load(id); known {
+		return key.(*ledger.Key), true //nolint:forcetypeassert // nothing else is stored
 	}
 	key, ok := r.process.LookupKeyID(id)
 	if ok {
-		r.keys[id] = key
+		r.keys.Store(id, key)
 	}
 	return key, ok
 }

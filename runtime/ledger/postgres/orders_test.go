@@ -1,14 +1,12 @@
 package pgledger
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"math"
 	mathrand "math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -416,45 +414,6 @@ func (o *orders) live(begin func() error, serves func(n int)) error {
 	return o.wrong
 }
 
-// needed leaves out requests without an answer that no order needs: it may have them do nothing. A deployment that was never seen is such a one,
-// unless the epoch has come further than by the others. Of other requests no more can have been done than the limit leaves beside those that were
-// answered so; an order that has done one can have done another in its place that was sent before it, so that the first ones sent are enough.
-func needed(of object, all []porcupine.Operation) []porcupine.Operation {
-	most := map[int]int{counts: orderLimit, holds: 1, tokens: 1, keys: 1}[of.kind]
-	left, seen := map[bool]int{false: most, true: most}, map[int]bool{}
-	epoch := 1
-	for _, one := range all {
-		a, said := one.Input.(act), one.Output.(reply)
-		epoch = max(epoch, said.epoch)
-		switch {
-		case a.reads && a.second:
-			epoch = max(epoch, a.value+1-said.said)
-		case a.reads:
-			seen[said.said] = true
-		case said.said == yes:
-			left[a.second]--
-		}
-	}
-	if of.kind == policies { // so many are missing
-		left[false] += epoch - 1
-		for _, one := range all {
-			if a := one.Input.(act); !a.reads && one.Output.(reply).said == unanswered && seen[a.value] {
-				left[false]--
-			}
-		}
-	}
-	all = slices.Clone(all)
-	slices.SortFunc(all, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
-	return slices.DeleteFunc(all, func(one porcupine.Operation) bool {
-		a := one.Input.(act)
-		if one.Output.(reply).said != unanswered || of.kind == policies && seen[a.value] {
-			return false
-		}
-		left[a.second]--
-		return left[a.second] < 0
-	})
-}
-
 // explained returns of which objects no order explains the answers.
 func (o *orders) explained() (wrong []object, err error) {
 	for of, all := range o.all {
@@ -494,58 +453,6 @@ func orderedSlots(t *testing.T, from uint64, planted flaw, slots int) (answers m
 		t.Errorf("world %d: %v", from, err)
 	}
 	return o.said, wrong
-}
-
-// TestNeeded: the requests without an answer that are left out change nothing of whether some order explains a history.
-func TestNeeded(t *testing.T) {
-	random := mathrand.New(mathrand.NewPCG(uint64(seed.Value(t)), 6)) //nolint:gosec // a test's
-	explained, out := map[bool]int{}, 0
-	for range 5000 {
-		of := object{kind: random.IntN(kinds)}
-		var all []porcupine.Operation
-		for n := range int64(1 + random.IntN(8)) {
-			a := draw(random, map[int]int{0: 1 + random.IntN(3)})
-			for a.kind != of.kind || a.n != of.n {
-				a = draw(random, map[int]int{0: 1 + random.IntN(3)})
-			}
-			if a.kind == policies && !a.reads {
-				a.value = int(n + 1)
-			}
-			all = append(all, drawn(random, a, n))
-		}
-		few := needed(of, all)
-		was, is := porcupine.CheckOperations(ordered, all), porcupine.CheckOperations(ordered, few)
-		if was != is {
-			t.Fatalf("%v: explained %t, and %t without some of %v", of, was, is, all)
-		}
-		explained[was]++
-		out += len(all) - len(few)
-	}
-	if explained[true] < 500 || explained[false] < 500 || out < 500 {
-		t.Errorf("histories that are explained, and not: %v; %d requests left out", explained, out)
-	}
-}
-
-// drawn is an operation with some answer.
-func drawn(random *mathrand.Rand, a act, n int64) porcupine.Operation {
-	one := porcupine.Operation{ClientId: int(n), Input: a, Call: n, Return: n + random.Int64N(4)}
-	said := reply{said: random.IntN(2)}
-	switch {
-	case a.kind == policies && a.second:
-	case a.kind == policies && a.reads:
-		said = reply{random.IntN(4), 1 + random.IntN(3)}
-	case a.kind == policies:
-		said = reply{yes, 2 + random.IntN(2)}
-	case a.kind == counts && a.reads:
-		said.said = random.IntN(4)
-	case a.kind == holds && a.second:
-		said.said = random.IntN(3)
-	}
-	if !a.reads && random.IntN(2) == 0 {
-		said, one.Return = reply{said: unanswered}, math.MaxInt64
-	}
-	one.Output = said
-	return one
 }
 
 // TestOrders has clients ask three instances with ledgers over one database, while statements are lost, late or doubled, and instances
