@@ -174,3 +174,88 @@ func drawn(random *mathrand.Rand, a act, n int64) porcupine.Operation {
 	one.Output = said
 	return one
 }
+
+// TestNeededExplained: an order explains the answers of requests that were carried out one after the other, without some of those that have no
+// answer.
+func TestNeededExplained(t *testing.T) {
+	random := mathrand.New(mathrand.NewPCG(uint64(seed.Value(t)), 8)) //nolint:gosec // a test's
+	out := 0
+	for range 3000 {
+		of := object{kind: random.IntN(kinds)}
+		all := carriedOut(random, of, 1+random.IntN(20))
+		few := needed(of, all)
+		if !porcupine.CheckOperations(ordered, few) {
+			t.Fatalf("%v: not explained without some of %v: %v", of, all, few)
+		}
+		out += len(all) - len(few)
+	}
+	if out < 500 {
+		t.Errorf("%d requests left out", out)
+	}
+}
+
+// carriedOut returns requests that were carried out, each at a moment between its call and its answer, or without one.
+func carriedOut(random *mathrand.Rand, of object, requests int) (all []porcupine.Operation) {
+	const moments = 1 << 20
+	at := map[int]int64{}
+	for n := range requests {
+		a := act{}
+		for a = draw(random, map[int]int{0: 1 + random.IntN(4)}); a.object != of; {
+			a = draw(random, map[int]int{0: 1 + random.IntN(4)})
+		}
+		call := random.Int64N(moments)
+		if a.kind == policies && !a.reads {
+			a.value = n + 1
+		}
+		at[n] = call + 1 + random.Int64N(moments/4)
+		all = append(all, porcupine.Operation{ClientId: n, Input: a, Call: call, Return: at[n] + 1 + random.Int64N(moments/4)})
+	}
+	order := make([]int, requests)
+	for n := range order {
+		order[n] = n
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(at[a], at[b]) })
+	s := standing{0, 1}
+	for _, n := range order {
+		all[n].Output = s.carries(all[n].Input.(act), random.IntN(4) > 0)
+		if said := all[n].Output.(reply); said.said != unanswered {
+			s = s.then(all[n].Input.(act), said)
+			continue
+		}
+		if done, possible := s.after(all[n].Input.(act)); possible && random.IntN(2) == 0 {
+			s = done
+		}
+		all[n].Return = math.MaxInt64
+	}
+	return all
+}
+
+// carries returns what an act says in a state, or that it has no answer.
+func (s standing) carries(a act, answers bool) reply {
+	done, possible := s.after(a)
+	switch {
+	case a.reads && a.kind == policies && a.second:
+		return reply{said: map[bool]int{true: yes, false: no}[s.epoch == a.value]}
+	case a.reads && a.kind == policies:
+		return reply{s.value, s.epoch}
+	case a.reads:
+		return reply{said: s.value}
+	case !answers:
+		return reply{said: unanswered}
+	case possible && a.kind == policies:
+		return reply{yes, done.epoch}
+	case possible:
+		return reply{said: yes}
+	case a.kind == holds && a.second && s.value == 0:
+		return reply{said: pending}
+	}
+	return reply{said: no}
+}
+
+// then returns the state after an act that has said something.
+func (s standing) then(a act, said reply) standing {
+	if done, possible := s.after(a); possible && !a.reads && said.said == yes {
+		return done
+	}
+	return s
+}
