@@ -387,10 +387,14 @@ func (w *simulation) lives(run func(*host), judge func() error) error {
 			w.wrong = fmt.Errorf("nothing was told of slot %d for %s, though nothing has failed for %s", slot, time.Since(b.latest), worldsPeace)
 		}
 	}
-	if w.wrong == nil {
-		w.wrong = judge()
-	}
+	right := w.wrong == nil
 	w.mu.Unlock()
+	if err := judge(); right && err != nil { // a slot may be on its way
+		time.Sleep(2 * worldLease)
+		if still := judge(); still != nil {
+			w.fails(fmt.Errorf("%w; and %s later: %w", err, 2*worldLease, still))
+		}
+	}
 	close(w.stop)
 	hosts.Wait()
 	time.Sleep(latest + worldLease) // statements that are late have arrived
