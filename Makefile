@@ -191,6 +191,7 @@ chart: ## hold the Helm chart to Helm's linter and the types of Kubernetes, in a
 crash: ## kill the service KILLS times (200) under mixed load, hold what is left against what clients were told; a model of the ledger, too
 	BAILIFF_KILLS=$(KILLS) $(GO) test ./httpd/e2e -run TestKillEverything -count 1 -v -timeout 1h
 	$(GO) test ./runtime/ledger/pebble -run 'TestModel$$' -histories 1000 -count 1 -v -timeout 1h
+	$(GO) test ./runtime/ledger/slots -run 'TestModel$$' -histories 300 -count 1 -v -timeout 1h
 
 # How many rounds there are of each test of failover. Each has a database of its own.
 FAILOVERS ?= 300
@@ -230,7 +231,7 @@ simulate: ## the service on a simulated machine: SEED=N STEPS=200 replays one wo
 
 .PHONY: owners
 owners: ## three instances that take a log from each other, or share the slots of a store, over a simulated database: SEED=N is one world, without a seed WORLDS=50000 are made
-	$(GO) test ./runtime/ledger/postgres -run '^Test(Worlds|Orders|ManySlots)$$' -count 1 -v -timeout 0 -args -world $(or $(SEED),0) -worlds $(WORLDS)
+	$(GO) test ./runtime/ledger/postgres -run '^Test(Worlds|Orders|OrdersOfSlots|ManySlots)$$' -count 1 -v -timeout 0 -args -world $(or $(SEED),0) -worlds $(WORLDS)
 
 .PHONY: cover
 cover: ## branch coverage of the packages that decide; fails below 95 %, and where one of the rest has no reason; writes docs/branches.md

@@ -18,6 +18,8 @@ type Checks struct {
 	Damaged func() bool    // whether what the disk has was altered, so that reads may find it corrupt
 	Go      func(func())   // starts what waits for tickets; nil: the one that waits for a ticket calls Acknowledged
 	Reached map[string]int // counts kinds of outcome
+	// Elsewhere reports whether an activation may be used by keys of other logs only; nil where there is one log.
+	Elsewhere func(activation [32]byte) bool
 }
 
 // A Checked is a ledger that holds each step of another one against the naive model when it is taken, and each acknowledgement
@@ -196,7 +198,7 @@ func (c *Checked) Submit(p *ledger.Plan) ledger.Ticket {
 	want, e := c.decide(p, true)
 	ticket := c.Ledger.Submit(p)
 	if ticket.Outcome().Result == ledger.Unknown && c.Ledger.Health() != nil { // it has failed this moment
-		if e != nil {
+		if e != nil && !errors.Is(ticket.Wait(context.Background()), ledger.ErrUnknown) { // of another instance, it may be recorded
 			c.model.log = c.model.log[:len(c.model.log)-1]
 		}
 		c.checks.Reached["refused after failure"]++
@@ -359,16 +361,20 @@ func (c *Checked) ResolveHold(ctx context.Context, r ledger.Resolution) (got led
 	return got, err
 }
 
-// ExpireHolds implements ledger.Ledger.
-func (c *Checked) ExpireHolds(ctx context.Context, at int64, limit int) (n int, err error) {
-	c.refuses()
+// due returns the records of the holds that are overdue at a time, of no more than so many.
+func (c *Checked) due(at int64, limit int) (entries []entry) {
 	due := c.model.overdue(at)
-	due = due[:min(len(due), limit)]
-	var entries []entry
-	for _, o := range due {
+	for _, o := range due[:min(len(due), limit)] {
 		_, now, _ := c.model.key(o.key)
 		entries = append(entries, entry{key: o.key, now: max(now, at), expired: o.id, topic: ledger.TopicHoldExpired})
 	}
+	return entries
+}
+
+// ExpireHolds implements ledger.Ledger.
+func (c *Checked) ExpireHolds(ctx context.Context, at int64, limit int) (n int, err error) {
+	c.refuses()
+	due := c.due(at, limit)
 	basis := 0 // where nothing is due, nothing is waited for
 	if len(due) > 0 {
 		basis = 1
@@ -379,7 +385,7 @@ func (c *Checked) ExpireHolds(ctx context.Context, at int64, limit int) (n int, 
 		}
 		return n, err
 	}
-	err = c.take("ExpireHolds", nil, entries, func() (err error) {
+	err = c.take("ExpireHolds", nil, due, func() (err error) {
 		if n, err = c.Ledger.ExpireHolds(ctx, at, limit); err == nil && n != len(due) {
 			err = fmt.Errorf("%d, the model says %d", n, len(due))
 		}

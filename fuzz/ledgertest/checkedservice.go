@@ -18,7 +18,12 @@ func (c *Checked) Deploy(ctx context.Context, d *ledger.Deployment) (got ledger.
 	c.refuses()
 	want, wantErr := c.model.deploy(d)
 	var also []error
+	elsewhere := c.checks.Elsewhere != nil && d.Activation != nil && c.checks.Elsewhere(d.Activation.ID)
+	if elsewhere { // nothing else is looked at
+		wantErr = ledger.ErrUsed
+	}
 	switch {
+	case elsewhere:
 	case errors.Is(wantErr, ledger.ErrUsed): // a use is forgotten when it has expired, and has expired then
 		also = []error{ledger.ErrExpired}
 	case d.Activation != nil && d.Activation.Expires <= c.model.latest():

@@ -108,17 +108,17 @@ func play(w World, words []uint32, reached map[string]int) error {
 	if err != nil {
 		return err
 	}
-	h := &history{world: w, at: Start, reached: reached, l: Check(l, Checks{Groups: ModelGroups, Reached: reached})}
-	defer func() { h.l.Close() }()
-	if err := h.changeKey(0); err != nil {
+	h := &history{world: w, at: Start, reached: reached, checkedParts: checkParts(l, Checks{Groups: ModelGroups, Reached: reached})}
+	defer func() { h.whole.Close() }()
+	if err := cmp.Or(h.changeKey(0), h.changeOther()); err != nil {
 		return err
 	}
 	for i, word := range words {
-		if err := cmp.Or(h.step(word), h.l.Violation()); err != nil {
+		if err := cmp.Or(h.step(word), h.violation()); err != nil {
 			return fmt.Errorf("step %d of %d: %w", i, len(words), err)
 		}
 	}
-	if err := h.reopen(func() { h.world.Crash(h.l, 0) }); err != nil {
+	if err := h.reopen(func() { h.world.Crash(h.whole, 0) }); err != nil {
 		return fmt.Errorf("crash at the end: %w", err)
 	}
 	h.at += 400 * day
@@ -133,10 +133,10 @@ type history struct {
 	turns  int    // how often time went backwards
 	figure uint64 // that the next part reports
 	world  World
-	l      *Checked
-	at     int64
-	ids    uint64
-	holds  []ledger.ID
+	*checkedParts
+	at    int64
+	ids   uint64
+	holds []ledger.ID
 
 	reached map[string]int // outcomes, over all histories
 }
@@ -169,10 +169,12 @@ func (h *history) step(word uint32) error {
 		h.at, h.turns = max(h.at-2*hour, 0), h.turns+1
 	case kind == 27:
 		return h.breakWrites(arg)
+	case kind == 28 && arg%2 == 0 && h.moves():
+		return h.move(arg / 2)
 	case kind == 28:
-		return h.reopen(func() { h.l.Close() })
+		return h.reopen(func() { h.whole.Close() })
 	case kind < 31:
-		return h.reopen(func() { h.world.Crash(h.l, []int{0, 50, 100}[arg%3]) })
+		return h.reopen(func() { h.world.Crash(h.whole, []int{0, 50, 100}[arg%3]) })
 	}
 	switch {
 	case kind < 35:
@@ -214,7 +216,7 @@ var modelTasks = func() (counters []ledger.Counter) {
 func (h *history) plan(arg uint32) *ledger.Plan {
 	h.ids++
 	key := ID('k', uint64(arg%8/7)) // seldom the second key
-	known, _, _ := h.l.model.key(key)
+	known, _, _ := h.of(key).model.key(key)
 	p := &ledger.Plan{
 		ID: ID('p', h.ids), At: h.at, Key: key, Epoch: known.Epoch, Pass: ledger.Ending{Decision: ledger.Allowed},
 		Observe: arg>>3%8 == 0, TooManyGroups: errcode.AggregateLimit,
@@ -284,7 +286,7 @@ func (h *history) hold(p *ledger.Plan, arg uint32) {
 
 // submit submits a plan.
 func (h *history) submit(p *ledger.Plan, wait bool) error {
-	ticket := h.l.Submit(p)
+	ticket := h.of(p.Key).Submit(p)
 	if !wait {
 		return nil
 	}
@@ -293,10 +295,10 @@ func (h *history) submit(p *ledger.Plan, wait bool) error {
 	}
 	outcome := ticket.Outcome()
 	if outcome.LSN != 0 && !p.TestRun {
-		h.l.Acknowledge("a plan", int(outcome.LSN))
+		h.of(p.Key).Acknowledge("a plan", int(outcome.LSN))
 	}
 	if outcome.Result == ledger.Replayed {
-		_, err := h.l.Replay(context.Background(), p.Key, outcome.LSN)
+		_, err := h.of(p.Key).Replay(context.Background(), p.Key, outcome.LSN)
 		return err
 	}
 	return nil
@@ -305,14 +307,13 @@ func (h *history) submit(p *ledger.Plan, wait bool) error {
 // changeKey revokes a key, or creates it where it is missing.
 func (h *history) changeKey(arg uint32) error {
 	n := uint64(arg % 8 / 7)
-	key := NewKey(n)
-	key.Hash[31] = 1
-	known, _, ok := h.l.model.key(key.ID)
+	key := modelKey(n)
+	known, _, ok := h.of(key.ID).model.key(key.ID)
 	switch {
 	case !ok:
-		return h.l.CreateKey(context.Background(), key)
+		return h.of(key.ID).CreateKey(context.Background(), key)
 	case known.Revoked == 0 && arg>>3%8 == 0:
-		_, err := h.l.RevokeKey(context.Background(), key.ID, h.at)
+		_, err := h.of(key.ID).RevokeKey(context.Background(), key.ID, h.at)
 		return err
 	}
 	return nil
@@ -324,7 +325,7 @@ func (h *history) resolve(arg uint32) error {
 		return nil
 	}
 	id, key := h.holds[len(h.holds)-1-int(arg>>4)%min(len(h.holds), 4)], ID('k', uint64(arg%8/7))
-	_, _ = h.l.ResolveHold(context.Background(), ledger.Resolution{Key: key, Hold: id, Allow: arg>>3%2 == 0, At: h.at})
+	_, _ = h.of(key).ResolveHold(context.Background(), ledger.Resolution{Key: key, Hold: id, Allow: arg>>3%2 == 0, At: h.at})
 	return nil
 }
 
@@ -333,15 +334,16 @@ func (h *history) breakWrites(arg uint32) error {
 	h.world.Break()
 	for range 3 {
 		p := h.plan(arg)
-		ticket := h.l.Submit(p)
+		ticket := h.of(p.Key).Submit(p)
 		err := ticket.Wait(context.Background())
 		outcome := ticket.Outcome()
 		switch recorded := outcome.LSN != 0 && outcome.Result != ledger.Replayed && !p.TestRun; {
 		case outcome.Result == ledger.Unknown:
-			if !errors.Is(err, ledger.ErrUnavailable) || h.l.Health() == nil {
-				return fmt.Errorf("refused with %v, health %v", err, h.l.Health())
+			asked := h.slots != nil && errors.Is(err, ledger.ErrUnknown) // another instance, which has failed meanwhile
+			if !errors.Is(err, ledger.ErrUnavailable) && !asked || h.of(p.Key).Health() == nil {
+				return fmt.Errorf("refused with %v, health %v", err, h.of(p.Key).Health())
 			}
-			if _, err := h.l.Usage(context.Background(), p.Key); !errors.Is(err, ledger.ErrUnavailable) {
+			if _, err := h.of(p.Key).Usage(context.Background(), p.Key); !errors.Is(err, ledger.ErrUnavailable) {
 				return fmt.Errorf("a failed ledger answers reads: %v", err)
 			}
 		case recorded && err == nil:
@@ -350,7 +352,7 @@ func (h *history) breakWrites(arg uint32) error {
 			h.reached["write failed"]++
 		}
 	}
-	return h.reopen(func() { h.world.Mend(h.l, []int{0, 50, 100}[arg%3]) })
+	return h.reopen(func() { h.world.Mend(h.whole, []int{0, 50, 100}[arg%3]) })
 }
 
 // reopen ends the ledger in some way, opens what is left, and takes over what has survived.
@@ -360,7 +362,7 @@ func (h *history) reopen(end func()) error {
 	if err != nil {
 		return fmt.Errorf("opening again: %w", err)
 	}
-	if err := h.l.Restarted(l, nil); err != nil {
+	if err := h.restarted(l); err != nil {
 		return err
 	}
 	return h.compare()
@@ -369,20 +371,21 @@ func (h *history) reopen(end func()) error {
 // compare compares everything that can be read.
 func (h *history) compare() error {
 	ctx := context.Background()
-	for n := range uint64(2) {
+	for n := range uint64(modelKeys) {
 		id := ID('k', n)
-		key, now, ok := h.l.model.key(id)
+		at := h.of(id)
+		key, now, ok := at.model.key(id)
 		if !ok {
 			continue
 		}
 		now = max(now, h.at)
-		got, found := h.l.LookupKey(key.Hash)
+		got, found := at.LookupKey(key.Hash)
 		if !found || *got != key {
 			return fmt.Errorf("key %+v, the model says %+v", got, key)
 		}
 		for _, c := range slices.Concat(modelCounters, modelTasks) {
-			value, err := h.l.Counter(ctx, id, c, h.at)
-			if want := h.l.model.counter(id, c, now); err != nil || number(value).Cmp(want) != 0 {
+			value, err := at.Counter(ctx, id, c, h.at)
+			if want := at.model.counter(id, c, now); err != nil || number(value).Cmp(want) != 0 {
 				return fmt.Errorf("counter %v is %s (%v), the model says %s", c, value, err, want)
 			}
 		}
@@ -395,7 +398,7 @@ func (h *history) compare() error {
 		if err := h.comparePins(id); err != nil {
 			return err
 		}
-		if err := CompareEvents(h.l, id); err != nil {
+		if err := CompareEvents(at, id); err != nil {
 			return err
 		}
 	}
@@ -403,7 +406,7 @@ func (h *history) compare() error {
 }
 
 func (h *history) compareHolds(key ledger.ID, now int64) error {
-	got, err := h.l.Holds(context.Background(), key, h.at)
+	got, err := h.of(key).Holds(context.Background(), key, h.at)
 	if err != nil {
 		return err
 	}
@@ -411,7 +414,7 @@ func (h *history) compareHolds(key ledger.ID, now int64) error {
 	for _, g := range got {
 		seen = append(seen, naiveHold{g.ID, g.IntentHash, g.PolicyHash, g.Fee, g.Expires, g.State})
 	}
-	if unlike := diff.Diff(h.l.model.holds(key, now), seen, diff.AllowUnexported(naiveHold{}), diff.Transformer("nil", func(h []naiveHold) string { return fmt.Sprint(h) })); unlike != "" {
+	if unlike := diff.Diff(h.of(key).model.holds(key, now), seen, diff.AllowUnexported(naiveHold{}), diff.Transformer("nil", func(h []naiveHold) string { return fmt.Sprint(h) })); unlike != "" {
 		return fmt.Errorf("holds (-model +ledger):\n%s", unlike)
 	}
 	return nil
@@ -419,13 +422,15 @@ func (h *history) compareHolds(key ledger.ID, now int64) error {
 
 func (h *history) compareUsage() error {
 	want, got := new(big.Int), new(big.Int)
-	for _, e := range h.l.model.log {
-		if e.allowed {
-			want.Add(want, big.NewInt(1))
+	for _, part := range h.parts {
+		for _, e := range part.model.log {
+			if e.allowed {
+				want.Add(want, big.NewInt(1))
+			}
 		}
 	}
-	for n := range uint64(2) {
-		usage, err := h.l.Usage(context.Background(), ID('k', n))
+	for n := range uint64(modelKeys) {
+		usage, err := h.whole.Usage(context.Background(), ID('k', n))
 		if err != nil {
 			return err
 		}

@@ -72,13 +72,14 @@ func decided(all []ledger.Pin, e *pinsEntry, now int64) []ledger.Pin {
 // meet has a server list tools, or the operator decide on one.
 func (h *history) meet(arg uint32) error {
 	key := ID('k', uint64(arg%8/7))
-	known, now, ok := h.l.model.key(key)
+	at := h.of(key)
+	known, now, ok := at.model.key(key)
 	if now = max(now, h.at); !ok {
 		return nil
 	}
 	server, tool := []string{"files", "search"}[arg>>3%8/7], fmt.Sprintf("t%d", arg>>6%2)
 	text := fmt.Appendf(nil, `{"name":"%s","version":%d}`, tool, arg>>7%4)
-	before := h.l.model.pins(key)
+	before := at.model.pins(key)
 	e := &pinsEntry{}
 	var err, want error
 	switch choice := arg >> 9 % 8; {
@@ -87,7 +88,7 @@ func (h *history) meet(arg uint32) error {
 		if choice == 0 {
 			e.list.Tools = append(e.list.Tools, ledger.ListedTool{Name: "more", Definition: text})
 		}
-		err = h.l.MeetTools(context.Background(), e.list)
+		err = at.MeetTools(context.Background(), e.list)
 	default:
 		e.decided = &ledger.PinDecision{Key: key, Server: server, Tool: tool, SHA256: sha256.Sum256(text), At: h.at}
 		if len(before) > 0 && arg>>12%4 > 0 {
@@ -97,14 +98,14 @@ func (h *history) meet(arg uint32) error {
 		if e.forgets = choice == 7; e.forgets && arg>>14%4 == 0 {
 			e.decided.Tool = ""
 		}
-		decide := h.l.AcceptTool
+		decide := at.AcceptTool
 		if e.forgets {
-			decide = h.l.ForgetTools
+			decide = at.ForgetTools
 		}
 		want = refusesPin(before, e)
 		err = decide(context.Background(), e.decided)
 	}
-	if e.list != nil && h.l.model.stopped(known) && h.news(entry{key: key, now: now, pins: e}, before) {
+	if e.list != nil && at.model.stopped(known) && h.news(entry{key: key, now: now, pins: e}, before) {
 		want = ledger.ErrHalted
 	}
 	if known.Revoked != 0 && (e.decided == nil || !errors.Is(want, ledger.ErrNotFound)) {
@@ -125,21 +126,23 @@ func (h *history) meet(arg uint32) error {
 
 // news reports whether something would become of pins.
 func (h *history) news(e entry, before []ledger.Pin) bool {
-	h.l.model.log = append(h.l.model.log, e)
-	after := h.l.model.pins(e.key)
-	h.l.model.log = h.l.model.log[:len(h.l.model.log)-1]
+	at := h.of(e.key)
+	at.model.log = append(at.model.log, e)
+	after := at.model.pins(e.key)
+	at.model.log = at.model.log[:len(at.model.log)-1]
 	return len(before)+len(after) > 0 && !cmp.Equal(before, after)
 }
 
 // recordPins notes what became of pins, where something did.
 func (h *history) recordPins(e entry, before []ledger.Pin) error {
-	h.l.model.log = append(h.l.model.log, e)
-	after := h.l.model.pins(e.key)
+	at := h.of(e.key)
+	at.model.log = append(at.model.log, e)
+	after := at.model.pins(e.key)
 	if len(before)+len(after) == 0 || cmp.Equal(before, after) {
-		h.l.model.log = h.l.model.log[:len(h.l.model.log)-1]
+		at.model.log = at.model.log[:len(at.model.log)-1]
 		return nil
 	}
-	h.l.acked = len(h.l.model.log)
+	at.acked = len(at.model.log)
 	switch {
 	case e.pins.forgets:
 		h.reached["tool forgotten"]++
@@ -170,13 +173,14 @@ func refusesPin(pins []ledger.Pin, e *pinsEntry) error {
 // comparePins compares the pins of a key, texts included.
 func (h *history) comparePins(key ledger.ID) error {
 	ctx := context.Background()
-	want := h.l.model.pins(key)
-	got, err := h.l.Pins(ctx, key, "")
+	at := h.of(key)
+	want := at.model.pins(key)
+	got, err := at.Pins(ctx, key, "")
 	if err != nil {
 		return err
 	}
 	for i := range got {
-		if got[i], err = h.l.Pin(ctx, key, got[i].Server, got[i].Tool); err != nil {
+		if got[i], err = at.Pin(ctx, key, got[i].Server, got[i].Tool); err != nil {
 			return err
 		}
 	}

@@ -35,6 +35,6 @@ func (h *history) bindDefault(arg uint32) error {
 	if err := request(); err != nil {
 		return err
 	}
-	_, _ = h.l.BindDefault(context.Background(), d)
+	_, _ = h.parts[0].BindDefault(context.Background(), d)
 	return request()
 }

@@ -40,7 +40,7 @@ func (h *history) deployBy(operator [32]byte, arg uint32) {
 		n, expires := h.once(arg >> 11)
 		d.Activation = &ledger.Activation{ID: [32]byte{'a', byte(n), byte(n >> 8), byte(n >> 16)}, Expires: expires}
 	}
-	_, _ = h.l.Deploy(context.Background(), d)
+	_, _ = h.of(d.Key).Deploy(context.Background(), d)
 }
 
 // reason returns which of the ledger's errors err is.
@@ -59,43 +59,43 @@ func reason(err error) string {
 func (h *history) use(arg uint32) error {
 	n, expires := h.once(arg)
 	u := &ledger.Use{Key: ID('k', uint64(arg>>2%8/7)), Token: ID('t', n), Expires: expires, At: h.at, Issued: max(h.at-int64(arg>>23%3)*1e9, 0), Event: ledger.Event{Endpoint: "/rpc"}}
-	key, _, _ := h.l.model.key(u.Key)
+	key, _, _ := h.of(u.Key).model.key(u.Key)
 	if u.Epoch = key.Epoch; arg>>5%8 == 0 {
 		u.Epoch++
 	}
 	if arg>>27%4 == 0 {
 		u.Default = [32]byte{byte(arg >> 29 % 4)}
 	}
-	_ = h.l.UseOnce(context.Background(), u)
+	_ = h.of(u.Key).UseOnce(context.Background(), u)
 	return nil
 }
 
 // expire records what has expired.
 func (h *history) expire(arg uint32) error {
-	_, err := h.l.ExpireHolds(context.Background(), h.at, int(arg%3)+1)
-	return err
+	return h.expireAll(int(arg%3) + 1)
 }
 
 // hook creates a webhook or, seldom, removes the oldest, or changes the key's tier.
 func (h *history) hook(arg uint32) error {
 	key := ID('k', uint64(arg%8/7))
-	known, _, ok := h.l.model.key(key)
-	hooks, _ := h.l.model.outbox(key)
+	at := h.of(key)
+	known, _, ok := at.model.key(key)
+	hooks, _ := at.model.outbox(key)
 	operator := arg>>13%2 == 0
 	switch {
 	case !ok || known.Revoked != 0:
 		return nil
 	case arg>>3%4 == 0:
 		change := ledger.KeyChange{ID: key, At: h.at, Tier: []string{"growth", "enterprise"}[arg>>5%2], Scopes: ledger.Scopes(1 + arg>>6%7)}
-		_, err := h.l.ChangeKey(context.Background(), change)
+		_, err := at.ChangeKey(context.Background(), change)
 		return err
 	case len(hooks) > 0 && arg>>3%4 == 2 && hooks[0].Disabled != 0:
-		return unlessRefused(h.l.EnableWebhook(context.Background(), ledger.WebhookChange{Key: key, ID: hooks[0].ID, At: h.at, Operator: operator}))
+		return unlessRefused(at.EnableWebhook(context.Background(), ledger.WebhookChange{Key: key, ID: hooks[0].ID, At: h.at, Operator: operator}))
 	case len(hooks) >= 2 || len(hooks) > 0 && arg>>3%4 == 1:
-		return unlessRefused(h.l.RemoveWebhook(context.Background(), ledger.WebhookChange{Key: key, ID: hooks[0].ID, At: h.at, Operator: operator}))
+		return unlessRefused(at.RemoveWebhook(context.Background(), ledger.WebhookChange{Key: key, ID: hooks[0].ID, At: h.at, Operator: operator}))
 	}
 	h.ids++
-	return unlessRefused(h.l.CreateWebhook(context.Background(), ledger.Webhook{ID: ID('w', h.ids), Key: key, URL: "https://example.com/", Topics: ledger.Topics(1 + arg>>5%63), Secret: make([]byte, 24), Created: h.at, Operator: operator}))
+	return unlessRefused(at.CreateWebhook(context.Background(), ledger.Webhook{ID: ID('w', h.ids), Key: key, URL: "https://example.com/", Topics: ledger.Topics(1 + arg>>5%63), Secret: make([]byte, 24), Created: h.at, Operator: operator}))
 }
 
 // unlessRefused returns an error that is not a refusal, which the checked ledger has judged.
@@ -108,13 +108,15 @@ func unlessRefused(err error) error {
 
 // deliver takes what is due, compares it with the model, and settles some of it.
 func (h *history) deliver(arg uint32) error {
-	due, _, err := h.l.Due(context.Background(), h.at, 1000)
-	if err != nil {
-		return err
-	}
-	for i, d := range due {
-		if err := h.settle(&d, arg>>(2*i%20)%8); err != nil {
+	for _, part := range h.parts {
+		due, _, err := part.Due(context.Background(), h.at, 1000)
+		if err != nil {
 			return err
+		}
+		for i, d := range due {
+			if err := h.settle(&d, arg>>(2*i%20)%8); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -133,7 +135,7 @@ func (h *history) settle(d *ledger.Delivery, how uint32) error {
 	case how > 6:
 		return nil
 	}
-	return h.l.SettleDelivery(r)
+	return h.of(r.Key).SettleDelivery(r)
 }
 
 // A naiveRef names a delivery.
@@ -146,23 +148,23 @@ type naiveRef struct {
 func (h *history) compareService(id ledger.ID) error {
 	var want []ledger.DeploymentView
 	var last *ledger.Deployment
-	for i, e := range h.l.model.log {
+	for i, e := range h.of(id).model.log {
 		if e.key != id || e.deployed == nil {
 			continue
 		}
 		view := ledger.DeploymentView{PolicyHash: e.deployed.PolicyHash, At: e.now, LSN: uint64(i + 1), Rollback: e.rollback, Named: e.deployed.Named, Serial: e.deployed.Serial}
 		want, last = append(want, view), e.deployed
 	}
-	got, err := h.l.Deployments(context.Background(), id)
+	got, err := h.of(id).Deployments(context.Background(), id)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		return fmt.Errorf("deployments, %w (-model +ledger):\n%s", err, diff)
 	}
-	policy, err := h.l.Policy(context.Background(), id)
+	policy, err := h.of(id).Policy(context.Background(), id)
 	if last == nil && !errors.Is(err, ledger.ErrNotFound) || last != nil && (err != nil || policy.PolicyHash != last.PolicyHash || !slices.Equal(policy.Program, last.Program)) {
 		return fmt.Errorf("policy %+v, %w, the model says %+v", policy, err, last)
 	}
-	wantHooks, _ := h.l.model.outbox(id)
-	hooks, err := h.l.Webhooks(context.Background(), id)
+	wantHooks, _ := h.of(id).model.outbox(id)
+	hooks, err := h.of(id).Webhooks(context.Background(), id)
 	if diff := cmp.Diff(wantHooks, hooks, cmp.Transformer("nil", func(w []ledger.Webhook) string { return fmt.Sprint(w) })); err != nil || diff != "" {
 		return fmt.Errorf("webhooks, %v (-model +ledger):\n%s", err, diff)
 	}
@@ -192,7 +194,7 @@ func (h *history) halt(arg uint32) error {
 // rotate replaces the operator's key, seldom one that is not the operator's. Then the key that was replaced tries it again, a statement is used
 // again, and both keys deploy.
 func (h *history) rotate(arg uint32) error {
-	before := h.l.model.operators()
+	before := h.parts[0].model.operators()
 	first := [32]byte{1}
 	q := &ledger.Rotation{From: first, At: max(h.at, 1)}
 	if n := len(before.Keys); n > 0 {
@@ -205,19 +207,19 @@ func (h *history) rotate(arg uint32) error {
 	if arg>>2%2 == 0 {
 		q.Signed = &ledger.HaltStatement{Serial: uint64(1 + arg>>3%8), At: 1}
 	}
-	err := h.l.RotateOperator(context.Background(), q)
-	if unlike := cmp.Diff(h.l.model.operators(), h.l.Operators()); unlike != "" {
+	err := h.parts[0].RotateOperator(context.Background(), q)
+	if unlike := cmp.Diff(h.parts[0].model.operators(), h.whole.Operators()); unlike != "" {
 		return fmt.Errorf("operators (-model +ledger):\n%s", unlike)
 	}
 	if err != nil {
 		return nil
 	}
-	err = h.l.RotateOperator(context.Background(), &ledger.Rotation{From: q.From, To: [32]byte{2}, At: q.At})
+	err = h.parts[0].RotateOperator(context.Background(), &ledger.Rotation{From: q.From, To: [32]byte{2}, At: q.At})
 	if !errors.Is(err, ledger.ErrOperator) {
 		return fmt.Errorf("the key that was replaced replaces another: %v", err)
 	}
 	if q.Signed != nil {
-		err = h.l.RotateOperator(context.Background(), &ledger.Rotation{From: q.To, To: [32]byte{2}, At: q.At, Signed: q.Signed})
+		err = h.parts[0].RotateOperator(context.Background(), &ledger.Rotation{From: q.To, To: [32]byte{2}, At: q.At, Signed: q.Signed})
 		if !errors.Is(err, ledger.ErrStatementSerial) {
 			return fmt.Errorf("a statement replaces two keys: %v", err)
 		}
@@ -231,8 +233,8 @@ func (h *history) rotate(arg uint32) error {
 
 // stop carries out a halt and compares what comes of it.
 func (h *history) stop(halt *ledger.Halt) error {
-	_ = h.l.Halt(context.Background(), halt)
-	if got, want := h.l.Frozen(), h.l.model.frozen(); got != want {
+	_ = h.of(halt.Key).Halt(context.Background(), halt)
+	if got, want := h.whole.Frozen(), h.parts[0].model.frozen(); got != want {
 		return fmt.Errorf("frozen is %+v, the model says %+v", got, want)
 	}
 	return nil

@@ -16,7 +16,7 @@ type Story struct{ h *history }
 
 // NewStory returns a story of a ledger.
 func NewStory(l *Checked) *Story {
-	return &Story{&history{l: l, at: Start, reached: l.checks.Reached}}
+	return &Story{&history{checkedParts: onePart(l), at: Start, reached: l.checks.Reached}}
 }
 
 // Begin creates the key without which nothing happens.
@@ -38,7 +38,7 @@ func (c *Checked) Compare(at int64) error {
 	if c.refuses() {
 		return nil
 	}
-	h := &history{l: c, at: at}
+	h := &history{checkedParts: onePart(c), at: at}
 	used := map[ledger.ID]uint64{}
 	counters := map[ledger.ID][]ledger.Counter{}
 	var keys []ledger.ID
@@ -69,18 +69,18 @@ func (c *Checked) Compare(at int64) error {
 
 // compareKey compares one key. Reads wait until what they show is durable, so that nothing may be under way.
 func (h *history) compareKey(id ledger.ID, counters []ledger.Counter, used uint64) error {
-	key, now, _ := h.l.model.key(id)
+	key, now, _ := h.of(id).model.key(id)
 	now = max(now, h.at)
-	if got, found := h.l.LookupKey(key.Hash); !found || *got != key {
+	if got, found := h.of(id).LookupKey(key.Hash); !found || *got != key {
 		return fmt.Errorf("key %+v, the model says %+v", got, key)
 	}
 	for _, c := range counters {
-		value, err := h.l.Counter(context.Background(), id, c, h.at)
-		if want := h.l.model.counter(id, c, now); err != nil || number(value).Cmp(want) != 0 {
+		value, err := h.of(id).Counter(context.Background(), id, c, h.at)
+		if want := h.of(id).model.counter(id, c, now); err != nil || number(value).Cmp(want) != 0 {
 			return fmt.Errorf("counter %v is %s (%w), the model says %s", c, value, err, want)
 		}
 	}
-	usage, err := h.l.Usage(context.Background(), id)
+	usage, err := h.of(id).Usage(context.Background(), id)
 	for _, u := range usage {
 		used -= u.Count
 	}
@@ -93,7 +93,7 @@ func (h *history) compareKey(id ledger.ID, counters []ledger.Counter, used uint6
 	if err := h.compareService(id); err != nil {
 		return err
 	}
-	if got, want := h.l.Frozen(), h.l.model.frozen(); got != want {
+	if got, want := h.whole.Frozen(), h.parts[0].model.frozen(); got != want {
 		return fmt.Errorf("frozen (-model +ledger):\n%s", diff.Diff(want, got))
 	}
 	return nil

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"bailiff/runtime/ledger"
 )
 
 // A twin is the database's statements in memory, with the faults that are planted in it.
@@ -19,9 +21,10 @@ type twin struct {
 	peers  map[string]string
 	names  map[string]string
 	slots  map[int]*twinSlot
-	noTerm bool // the fence does not look at the term
-	noLink bool // the fence does not look at the group before
-	noTurn bool // a claim does not look at the term that was heard
+	keys   map[ledger.ID]int // their slots
+	noTerm bool              // the fence does not look at the term
+	noLink bool              // the fence does not look at the group before
+	noTurn bool              // a claim does not look at the term that was heard
 }
 
 type twinSlot struct {
@@ -29,10 +32,17 @@ type twinSlot struct {
 	owner  instance
 	held   string
 	groups []group
+
+	followed uint64 // the record of the first slot's log up to which it has copied that
+}
+
+// find returns where the group is that begins with a record, or would be, and whether it is there.
+func (s *twinSlot) find(first uint64) (at int, there bool) {
+	return slices.BinarySearchFunc(s.groups, first, func(g group, first uint64) int { return cmp.Compare(g.first, first) })
 }
 
 func newTwin(slots int) *twin {
-	t := &twin{now: time.Now, seen: map[string]time.Time{}, peers: map[string]string{}, names: map[string]string{}, slots: map[int]*twinSlot{}}
+	t := &twin{now: time.Now, seen: map[string]time.Time{}, peers: map[string]string{}, names: map[string]string{}, slots: map[int]*twinSlot{}, keys: map[ledger.ID]int{}}
 	for i := range slots {
 		t.slots[i] = &twinSlot{}
 	}
@@ -116,11 +126,12 @@ func (t *twin) release(me instance) error {
 
 func (t *twin) add(slot int, term int64, before, g group) (kept bool, err error) {
 	t.with(slot, func(s *twinSlot) {
-		linked := t.noLink || before.last == 0 || slices.ContainsFunc(s.groups, before.is)
+		after, there := s.find(before.first)
+		linked := t.noLink || before.last == 0 || there && before.is(s.groups[after])
 		if s.term != term && !t.noTerm || !linked {
 			return
 		}
-		at, taken := slices.BinarySearchFunc(s.groups, g, func(a, b group) int { return cmp.Compare(a.first, b.first) })
+		at, taken := s.find(g.first)
 		if taken {
 			err = errors.New("duplicate key")
 			return
@@ -149,15 +160,17 @@ func (t *twin) confirms(all []presence) (mine []bool, err error) {
 }
 
 func (t *twin) adds(all []addition) (kept []bool, err error) {
-	before := map[int][]group{}
 	for _, one := range all {
-		t.with(one.slot, func(s *twinSlot) { before[one.slot] = slices.Clone(s.groups) })
 		is, wrong := t.add(one.slot, one.term, one.before, one.g)
 		kept, err = append(kept, is), errors.Join(err, wrong)
 	}
 	if err != nil { // all, or none
-		for slot, groups := range before {
-			t.with(slot, func(s *twinSlot) { s.groups = groups })
+		for i, one := range all {
+			t.with(one.slot, func(s *twinSlot) {
+				if at, there := s.find(one.g.first); there && kept[i] {
+					s.groups = slices.Delete(slices.Clone(s.groups), at, at+1)
+				}
+			})
 		}
 	}
 	return kept, err

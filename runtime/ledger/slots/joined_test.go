@@ -59,7 +59,7 @@ func divide(t *testing.T, log *memory.Log, slots int) *world {
 // that one was divided over another number of slots.
 func TestConformanceJoined(t *testing.T) {
 	const lsns = "records have other LSNs"
-	without := maps.Clone(severalDiffer)
+	without := maps.Clone(suite.Several)
 	without["Reopen"], without["Replays"] = lsns, lsns
 	alone := map[ledger.Ledger]*memory.Log{}
 	over := func(t *testing.T, w *world) ledger.Ledger {

@@ -36,6 +36,8 @@ type world struct {
 	remote bool         // instances ask each other
 	cut    atomic.Bool  // answers between them are lost
 	asked  atomic.Int64 // questions between them
+	broken atomic.Bool  // nothing is appended any more, or without an answer
+	early  bool         // planted: such an append is answered as if it were made
 }
 
 type place struct {
@@ -74,11 +76,16 @@ type held struct {
 // start starts an instance that may take some of the slots.
 func (w *world) start(t *testing.T, may ...int) *instance {
 	t.Helper()
+	i, err := w.begin(Options{Every: 20 * time.Millisecond, GlobalPatience: time.Second, Commit: commit.Options{Random: rand.Reader}}, may...)
+	must(t, err)
+	t.Cleanup(func() { _ = i.Close() })
+	return i
+}
+
+// begin is start with some of the options.
+func (w *world) begin(o Options, may ...int) (*instance, error) { //nolint:gocritic // as Open takes them
 	i := &instance{world: w, stop: make(chan struct{})}
-	o := Options{
-		Store: w, Stop: i.stop, Every: 20 * time.Millisecond, Patience: 2 * time.Second, GlobalPatience: time.Second, Log: slog.New(slog.DiscardHandler),
-		Commit: commit.Options{Random: rand.Reader}, Divided: w.divided,
-	}
+	o.Store, o.Stop, o.Patience, o.Log, o.Divided = w, i.stop, 2*time.Second, slog.New(slog.DiscardHandler), w.divided
 	if w.remote {
 		o.Remote = w.pass
 	}
@@ -87,11 +94,8 @@ func (w *world) start(t *testing.T, may ...int) *instance {
 		i.held, o.Slots = append(i.held, s), append(o.Slots, s)
 	}
 	var err error
-	if i.Ledger, err = Open(o); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = i.Close() })
-	return i
+	i.Ledger, err = Open(o)
+	return i, err
 }
 
 // Second implements Store.
@@ -138,12 +142,17 @@ func (i *instance) serve(t *testing.T) {
 // has waits until a slot is served by the instance, or is not any more.
 func (i *instance) has(t *testing.T, number int, want bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	must(t, i.waits(number, want))
+}
+
+// waits is has with an error.
+func (i *instance) waits(number int, want bool) error {
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(100 * time.Microsecond) {
 		if _, err := i.at(number); (err == nil) == want {
-			return
+			return nil
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("slot %d is here: %t", number, !want)
+			return fmt.Errorf("slot %d is here: %t", number, !want)
 		}
 	}
 }
@@ -151,12 +160,16 @@ func (i *instance) has(t *testing.T, number int, want bool) {
 // move has an instance hand a slot over to another one.
 func (i *instance) move(t *testing.T, number int, to *instance) {
 	t.Helper()
+	must(t, i.hands(number, to))
+}
+
+// hands is move with an error.
+func (i *instance) hands(number int, to *instance) error {
 	i.mu.Lock()
 	i.held[number].wanted, to.held[number].wanted = false, true
 	i.mu.Unlock()
 	i.held[number].leave <- struct{}{}
-	i.has(t, number, false)
-	to.has(t, number, true)
+	return errors.Join(i.waits(number, false), to.waits(number, true))
 }
 
 // Open implements Slot.
@@ -177,8 +190,13 @@ func (s *held) Open(options commit.Options, stop <-chan struct{}) (l *commit.Led
 		}
 		s.changed.Wait()
 	}
+	if s.broken.Load() {
+		return nil, nil, errBroken
+	}
 	s.owner[s.number] = s.instance
-	l, err = commit.Open(&owned{s.logs[s.number], s}, options)
+	if l, err = commit.Open(&owned{s.logs[s.number], s}, options); err != nil {
+		s.owner[s.number] = nil
+	}
 	return l, nil, err
 }
 
@@ -192,6 +210,21 @@ func (*held) Leaving() {}
 type owned struct {
 	*begun
 	by *held
+}
+
+var errBroken = errors.New("planted: nothing is written")
+
+// Append implements commit.Log.
+func (o *owned) Append(first uint64, group []byte) error {
+	switch broken := o.by.broken.Load(); {
+	case broken && o.by.early:
+		return nil
+	case broken && first%2 == 0:
+		return errBroken
+	case broken:
+		return errors.Join(o.begun.Append(first, group), errBroken)
+	}
+	return o.begun.Append(first, group)
 }
 
 // Close implements io.Closer.

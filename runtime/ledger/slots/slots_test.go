@@ -19,25 +19,16 @@ import (
 	"bailiff/vm/amount"
 )
 
-const order, events = "keys of several slots have no common order", "the events of all keys are in several logs"
-
-// severalDiffer are the cases of the suite that do not hold over several slots, and why.
-var severalDiffer = map[string]string{
-	"Keys": order, "Events": events, "EventsOfKeys": events, "EventQueries": events, "ReopenEventsOfKeys": events, "Head": events,
-	"Approvers": events, "Defaults": events, "SetClock": "time is not set back", "SetClockOnce": "time is not set back",
-	"UseOnce": "it uses the attestation of one key for another", "ReopenService": "an activation is of one slot, whichever key uses it there",
-}
-
 // TestConformance runs the suite of every ledger over one slot, and over keys that are spread over several.
 func TestConformance(t *testing.T) {
-	outboxes := maps.Clone(severalDiffer)
+	outboxes := maps.Clone(suite.Several)
 	outboxes["OutboxBound"] = "the other instance delivers what its slots have"
 	for _, c := range []struct {
 		name    string
 		slots   int
 		others  []int // slots of another instance, which is asked
 		without map[string]string
-	}{{"one", 1, nil, nil}, {"several", 5, nil, severalDiffer}, {"with another instance", 5, []int{3, 4}, outboxes}} {
+	}{{"one", 1, nil, nil}, {"several", 5, nil, suite.Several}, {"with another instance", 5, []int{3, 4}, outboxes}} {
 		t.Run(c.name, func(t *testing.T) {
 			open := func(t *testing.T, w *world) ledger.Ledger {
 				if len(c.others) > 0 && !w.remote {
