@@ -49,6 +49,14 @@ var Seeds = []string{
 	"env bash <<<$'exec -s <<<\\'$A$B W\\''",
 	"bash <<'E'\nexec -s x <<<'$A$B W'\nE",
 
+	// A here-document ends at another line than the parser's, by quotes, escapes or patterns in its delimiter.
+	"cat <<\"a\\\"b\"\nhi\na\"b\n$X\na\\\"b",
+	"cat <<$'a\\x41'\nhi\naA\n$X\na\\x41",
+	"shopt -s extglob\ncat <<E@(x)\nhi\nE@(x)\n$X\nE",
+	"shopt -s extglob\ncat <<@(E)\nhi\n@(E)\n$X\n\n",
+	"bash <<'E'F\n# c \\\n$X\nEF",
+	"cat <<'F'E\nx \\\nFE\n$X\nFE",
+
 	// Backquotes lose a backslash and the line end behind it before the other backslashes.
 	"x=`e\\\\\\\nval '\\$X'`",
 	"echo \"`e\\\\\\\nval '\\$X'`\"",

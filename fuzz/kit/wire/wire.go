@@ -13,11 +13,11 @@ type Fault int
 
 // The faults.
 const (
-	None    Fault = iota // bytes are carried
-	Holds                // bytes of both directions wait
-	Answers              // bytes of the answering side wait; those of the side that has connected are carried
-	Cut                  // connections are cut, and new ones are cut at once
-	Requests             // bytes of the side that has connected wait; those of the answering side are carried
+	None     Fault = iota // bytes are carried
+	Holds                 // bytes of both directions wait
+	Answers               // bytes of the answering side wait; those of the side that has connected are carried
+	Cut                   // connections are cut, and new ones are cut at once
+	Requests              // bytes of the side that has connected wait; those of the answering side are carried
 )
 
 // A Wire leads to an address.

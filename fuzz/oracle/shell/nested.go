@@ -75,6 +75,9 @@ func (r *commandReading) nodes(command string, root syntax.Node, depth int) bool
 			r.sharer = r.sharer || node.Select
 			iter, words := node.Loop.(*syntax.WordIter)
 			ok = ok && !(words && slices.Contains(readNames, iter.Name.Value))
+		case *syntax.Redirect:
+			document := node.Op == syntax.Hdoc || node.Op == syntax.DashHdoc
+			ok = ok && (!document || delimiters.MatchString(between(command, node.Word.Pos().Offset(), node.Word.End().Offset())))
 		case *syntax.Word:
 			ok = ok && r.quotedCode(node, depth)
 		case *syntax.ExtGlob: // "an extended glob that holds an expansion" (choices)
@@ -86,6 +89,10 @@ func (r *commandReading) nodes(command string, root syntax.Node, depth int) bool
 	})
 	return ok
 }
+
+// delimiters is "letters, digits and `_ . : / , + @ % = ^ ! -`, in one pair of quotes that may hold spaces too, or none, or behind a backslash"
+// (choices).
+var delimiters = regexp.MustCompile(`^(\\?[\w.:/,+@%=^!-]+|'[\w.:/,+@%=^! -]+'|"[\w.:/,+@%=^! -]+")$`)
 
 // commentEnds reports whether a comment ends where the parser says: not one "whose line ends in a backslash", and not one
 // that is glued to what stands in front of it, which bash may read as a word.
@@ -240,7 +247,7 @@ func (r *commandReading) inputs(command string, redirs []*syntax.Redirect, depth
 					}
 					body += documentText(lit.Value)
 				}
-				if quotedWord(redirect.Word) {
+				if delimiter := between(command, redirect.Word.Pos().Offset(), redirect.Word.End().Offset()); strings.ContainsAny(delimiter, `'"\`) {
 					body = redirect.Hdoc.Lit()
 				}
 				if !read(body, depth+1) {
@@ -329,6 +336,3 @@ func documentText(literal string) string {
 		text, literal = text+literal[:at]+escape, literal[at+2:]
 	}
 }
-
-// quotedWord reports whether the word behind `<<` has any quoting.
-func quotedWord(word *syntax.Word) bool { return word.Lit() == "" || strings.Contains(word.Lit(), `\`) }

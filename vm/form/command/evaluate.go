@@ -146,21 +146,6 @@ func (w *walker) verbatim(body *syntax.Word) string {
 	return b.String()
 }
 
-// isQuoted reports whether the delimiter of a here-document is quoted. One like @(a) is not: its document is expanded.
-func isQuoted(delimiter *syntax.Word) bool {
-	for _, part := range delimiter.Parts {
-		switch part := part.(type) {
-		case *syntax.SglQuoted, *syntax.DblQuoted:
-			return true
-		case *syntax.Lit:
-			if strings.IndexByte(part.Value, '\\') >= 0 {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // hasInput reports whether a here-document or here-string is all that a command reads.
 func hasInput(redirs []*syntax.Redirect) bool {
 	given := false

@@ -387,6 +387,9 @@ func (w *walker) redirect(node *syntax.Redirect) {
 	if node.Hdoc != nil {
 		w.body = node.Hdoc
 	}
+	if (node.Op == syntax.Hdoc || node.Op == syntax.DashHdoc) && !isDelimiter(w.source(node.Word)) {
+		w.refuse(errDelimiter, node.Word)
+	}
 	if node.Op == syntax.DplOut || node.Op == syntax.DplIn {
 		if text := w.source(node.Word); len(text) > 1 && text[0] == '-' { // bash ends the word behind the dash
 			w.fail(fmt.Errorf("%w: put a space behind the dash of %s", errSyntax, w.source(node)))
