@@ -197,7 +197,7 @@ crash: ## kill the service KILLS times (200) under mixed load, hold what is left
 FAILOVERS ?= 300
 AT_ONCE ?= 1
 
-# The commit of the release before, which one of three instances has.
+# An earlier commit, which one of three instances has, as in an update.
 PREVIOUS ?= 33e0d3e6
 
 .PHONY: failover
@@ -207,7 +207,8 @@ failover: ## planted faults that rounds of failover find; the ledger's suites wi
 	BAILIFF_CANARIES=all $(GO) test ./httpd/e2e -run TestCanaries -count 1 -v -timeout 3h
 
 .PHONY: rounds
-rounds: ## two instances over PostgreSQL, and three over slots, FAILOVERS times (300): each ended in every way, and the primary, under load, and one of three is of the release before
+rounds: ## two instances over PostgreSQL, and three over slots, FAILOVERS times (300): each ended in every way, and the primary, under load, and one of three is of an earlier commit
+	@git cat-file -e $(PREVIOUS) || { echo "the history lacks $(PREVIOUS); fetch all of it, or name another commit by PREVIOUS="; exit 1; }
 	rm -rf .cache/previous && mkdir -p .cache/previous && git archive $(PREVIOUS) | tar -x -C .cache/previous
 	cd .cache/previous && $(GO) build -buildvcs=false -o ../bailiff-previous ./cmd/bailiff
 	BAILIFF_PREVIOUS=$(CURDIR)/.cache/bailiff-previous BAILIFF_FAULTS=5 BAILIFF_FAILOVERS=$(FAILOVERS) $(GO) test ./httpd/e2e -run '^Test(Slots)?Failover$$' -parallel $(AT_ONCE) -count 1 -v -timeout 8h

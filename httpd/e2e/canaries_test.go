@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"bailiff/fuzz/kit/seed"
 )
@@ -54,7 +55,7 @@ func TestCanaries(t *testing.T) {
 				return builtWith("canary", c.file, func(text string) string { return strings.Replace(text, c.old, c.planted, 1) })
 			})
 			for round := range times(t, "BAILIFF_FAILOVERS", 10) {
-				said, err := c.round(command, seed.Value(t)+int64(round))
+				said, err := c.round(t, command, seed.Value(t)+int64(round))
 				found := regexp.MustCompile(`_test\.go:\d+: .*(` + c.says + `).*`).Find(said)
 				if found != nil && err != nil {
 					t.Logf("found in round %d, after %d faults: %s", round+1, strings.Count(string(said), "requests without one"), found)
@@ -70,8 +71,9 @@ func TestCanaries(t *testing.T) {
 }
 
 // round has a round of faults drawn from a seed, with another command.
-func (c canary) round(command string, from int64) (said []byte, err error) {
-	round := exec.Command(os.Args[0], "-test.run", "^"+c.test+"$", "-test.v")
+func (c canary) round(t *testing.T, command string, from int64) (said []byte, err error) {
+	round := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+c.test+"$", "-test.v", "-test.timeout", "20m")
+	round.WaitDelay = 10 * time.Second
 	round.Env = append(os.Environ(), binarySetting+"="+command, "BAILIFF_CANARIES=", "BAILIFF_FAILOVERS=1", "BAILIFF_FAULTS=30", fmt.Sprintf("BAILIFF_SEED=%d", from))
 	return round.CombinedOutput()
 }

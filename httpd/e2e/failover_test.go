@@ -47,6 +47,8 @@ type failover struct {
 
 	mu     sync.Mutex
 	frozen time.Time // since when no instance may allow anything; zero where they may
+	alone  time.Time // since when nothing may be told, since the primary has no standby; zero where it has
+	early  int       // decisions that were told all the same
 	told   told
 	silent time.Duration // the longest time without an answer
 	last   time.Time     // an answer came
@@ -233,6 +235,9 @@ func (f *failover) decides(client int, stop <-chan struct{}) {
 		if got.Status == "ALLOWED" && !f.frozen.IsZero() && began.After(f.frozen) {
 			f.t.Errorf("%s is allowed, although the service was frozen before it was asked", commitment)
 		}
+		if !f.alone.IsZero() && began.After(f.alone) {
+			f.early++
+		}
 		f.silent, f.last = max(f.silent, time.Since(f.last)), time.Now()
 		of.number++
 		of.silent, of.last = max(of.silent, time.Since(of.last)), time.Now()
@@ -300,6 +305,8 @@ func failOver(t *testing.T, random *mathrand.Rand, passing bool) {
 	}
 	stop := make(chan struct{})
 	var clients sync.WaitGroup
+	end := sync.OnceFunc(func() { close(stop); clients.Wait() })
+	defer end()
 	for client := range 8 {
 		clients.Go(func() { f.decides(client, stop) })
 	}
@@ -323,8 +330,7 @@ func failOver(t *testing.T, random *mathrand.Rand, passing bool) {
 		})
 		f.onStandby(what)
 	}
-	close(stop)
-	clients.Wait()
+	end()
 	log := f.hold("all of it")
 	f.backUp()
 	f.canaries(log)

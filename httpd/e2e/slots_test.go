@@ -167,7 +167,7 @@ func (f *failover) verifiesSlots() {
 	}
 	unset := *f.site
 	unset.env = append(slices.Clone(f.env), "SVC_STORE=", "SVC_DATA_DIR="+f.path("data-a"))
-	unset.fails("reads all logs from the database, where SVC_STORE names it", "backup", "unset")
+	unset.fails("where it copies the record, set SVC_STORE", "backup", "unset")
 }
 
 // TestSlotsConform holds three instances of a store of several slots to the oracle, behind a balancer that knows nothing of them.
@@ -230,6 +230,8 @@ func slotsFailOver(t *testing.T, random *mathrand.Rand, balanced bool) {
 	}
 	stop := make(chan struct{})
 	var clients sync.WaitGroup
+	end := sync.OnceFunc(func() { close(stop); clients.Wait() })
+	defer end()
 	for client := range 8 {
 		clients.Go(func() { f.decides(client, stop) })
 	}
@@ -265,8 +267,7 @@ func slotsFailOver(t *testing.T, random *mathrand.Rand, balanced bool) {
 	if err := service.stop(); err != nil {
 		t.Error(err)
 	}
-	close(stop)
-	clients.Wait()
+	end()
 	log := f.hold("all of it")
 	f.canaries(log)
 	t.Logf("%d decisions told, %d events", len(f.told.decisions), len(log))

@@ -112,17 +112,25 @@ func (f *failover) cancelledWaits() string {
 	return "standby frozen for half a lease, and waits for it cancelled"
 }
 
-// withoutStandby has the only standby hang meanwhile. No decision may be told then.
+// withoutStandby has the only standby hang meanwhile. Nothing that is asked then may be told.
 func (f *failover) withoutStandby(meanwhile func()) {
 	f.t.Helper()
 	thaw := f.standby.Freeze()
-	defer thaw()
-	time.Sleep(50 * time.Millisecond) // answers that the standby had confirmed arrive
-	before := f.answers.Load()
+	f.setAlone(time.Now())
 	meanwhile()
-	if told := f.answers.Load() - before; told > 0 {
-		f.t.Errorf("%d decisions were told while the only standby hung", told)
+	early := f.setAlone(time.Time{})
+	thaw()
+	if early > 0 {
+		f.t.Errorf("%d decisions were told while the only standby hung", early)
 	}
+}
+
+// setAlone notes since when the primary has no standby, and returns how many decisions were told until now that were asked for since then.
+func (f *failover) setAlone(since time.Time) (early int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	early, f.early, f.alone = f.early, 0, since
+	return early
 }
 
 // wentBack starts the primary that was replaced, with the older state that it has, as a restored database is. The instance that decided

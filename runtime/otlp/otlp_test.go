@@ -374,13 +374,16 @@ func TestBegin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, kept := range []string{"", PlaceAt(ledger.Head{}), PlaceAt(end)} {
-		after, known := Begin(kept, end, slog.New(slog.DiscardHandler))
-		if wantKnown := kept == PlaceAt(end); known != wantKnown || after != end.LSN && after != 0 {
+	quiet := slog.New(slog.DiscardHandler)
+	for kept, want := range map[string]struct {
+		after uint64
+		known bool
+	}{"": {end.LSN, false}, PlaceAt(ledger.Head{}): {0, false}, PlaceAt(end): {end.LSN, true}, PlaceAt(ledger.Head{Stream: [16]byte{1}, LSN: end.LSN}): {end.LSN, false}} {
+		if after, known := Begin(kept, end, quiet); known != want.known || after != want.after {
 			t.Errorf("after %q sending begins after %d, known %t; the end is %d", kept, after, known, end.LSN)
 		}
 	}
-	after, _ := Begin("", end, slog.New(slog.DiscardHandler))
+	after, _ := Begin("", end, quiet)
 	w.kept = PlaceAt(ledger.Head{Stream: end.Stream, LSN: after})
 	w.deny(nil)
 	stop := w.run()

@@ -22,7 +22,7 @@ import (
 // ReadingFlags are the flags of commands that copy the record from the database of SVC_STORE.
 type ReadingFlags struct {
 	Exported     string `help:"The folder of the files that SVC_EVENT_RETENTION has exported, of all slots, where it has dropped any of their records. Default: SVC_EVENT_EXPORT." placeholder:"DIR" type:"path"`
-	NoCheckpoint bool   `help:"Copy the record from the database although SVC_DATA_DIR has no checkpoint of it; a database that has lost records is not noticed then."`
+	NoCheckpoint bool   `help:"Copy the record from the database without looking at checkpoints in SVC_DATA_DIR; a database that has lost records is not noticed then."`
 }
 
 // A Reading reads the logs of a store, and holds them against the checkpoints of the instance whose data folder this is.

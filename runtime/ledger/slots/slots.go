@@ -25,7 +25,7 @@ import (
 var ErrElsewhere = fmt.Errorf("%w: the slot is not this instance's", ledger.ErrUnavailable)
 
 // errSeveral is a ledger.ErrInvalid: the logs of several slots have no common order.
-var errSeveral = fmt.Errorf("%w: the store has a log for each of its slots, and this works over one log; where it takes an API key, name one; bailiff backup reads all logs from the database, where SVC_STORE names it", ledger.ErrInvalid)
+var errSeveral = fmt.Errorf("%w: the store has a log for each of its slots, and this works over one log; where it takes an API key, name one, and where it copies the record, set SVC_STORE as the service has it", ledger.ErrInvalid)
 
 // A Slot opens the ledger of a slot of the store.
 type Slot interface {
