@@ -22,8 +22,10 @@ func (g *Generator) Next() string {
 		text = g.wrapped(1 + g.r.IntN(3))
 	case n < 45:
 		text = g.pick(preludes) + g.wrapped(1+g.r.IntN(2)) + g.pick(codas)
-	case n < 70:
+	case n < 60:
 		text = g.soup()
+	case n < 70:
+		text = g.documents()
 	default:
 		text = g.mutant()
 	}

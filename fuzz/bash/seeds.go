@@ -56,6 +56,11 @@ var Seeds = []string{
 	"shopt -s extglob\ncat <<@(E)\nhi\n@(E)\n$X\n\n",
 	"bash <<'E'F\n# c \\\n$X\nEF",
 	"cat <<'F'E\nx \\\nFE\n$X\nFE",
+	"x=$(cat <<'E'\nx\nE)\n$X\nE\n)",
+	"cat <(cat <<-E\nE)\n$X\nE\n)",
+	"cat <<E\n\\\nE\n$X\nE",
+	"echo `cat <<'E'\n`\n$X\nE`",
+	"echo \"$(cat << -E\nE\n$X\n-E\n)\"",
 
 	// Backquotes lose a backslash and the line end behind it before the other backslashes.
 	"x=`e\\\\\\\nval '\\$X'`",
@@ -75,6 +80,7 @@ var Seeds = []string{
 	"printf 'a[\\x24(%s%s W)]' $A $B > f; declare -n r; for r in \"$(<f)\"; do echo $r; done",
 	"printf 'a[\\x24(%s%s W)]' $A $B > f; g() { local -n \"r\"; r=$(<f); echo $r; }; g",
 	"printf 'a[\\x24(%s%s W)]' $A $B > f; command declare -n r; r=$(<f); echo $r",
+	"printf 'a[\\x24(%s%s W)]' $A $B > f; command declare -n r=\"$(<f)\"; echo $r",
 	`test -v 'a[$($X)]'`,
 	`[ -v 'a[$($X)]' ]`,
 	`printf -v 'a[$($X)]' x`,

@@ -56,6 +56,7 @@ var endsInBackslash = regexp.MustCompile(`(^|[^\\])(\\\\)*\\$`)
 // nodes reads what lies in a syntax tree.
 func (r *commandReading) nodes(command string, root syntax.Node, depth int) bool {
 	ok := true
+	var found []*syntax.Redirect // here-documents
 	syntax.Walk(root, func(node syntax.Node) bool {
 		if r.listing != nil && node != nil {
 			r.listing.note(command, node)
@@ -75,9 +76,14 @@ func (r *commandReading) nodes(command string, root syntax.Node, depth int) bool
 			r.sharer = r.sharer || node.Select
 			iter, words := node.Loop.(*syntax.WordIter)
 			ok = ok && !(words && slices.Contains(readNames, iter.Name.Value))
+		case *syntax.CmdSubst:
+			ok = ok && !documentIn(node, node.Backquotes, node.Right)
+		case *syntax.ProcSubst:
+			ok = ok && !documentIn(node, false, node.Rparen)
 		case *syntax.Redirect:
-			document := node.Op == syntax.Hdoc || node.Op == syntax.DashHdoc
-			ok = ok && (!document || delimiters.MatchString(between(command, node.Word.Pos().Offset(), node.Word.End().Offset())))
+			if strings.HasPrefix(node.Op.String(), "<<") && node.Op != syntax.WordHdoc {
+				found = append(found, node)
+			}
 		case *syntax.Word:
 			ok = ok && r.quotedCode(node, depth)
 		case *syntax.ExtGlob: // "an extended glob that holds an expansion" (choices)
@@ -87,12 +93,8 @@ func (r *commandReading) nodes(command string, root syntax.Node, depth int) bool
 		}
 		return ok
 	})
-	return ok
+	return ok && documentsEnd(command, found)
 }
-
-// delimiters is "letters, digits and `_ . : / , + @ % = ^ ! -`, in one pair of quotes that may hold spaces too, or none, or behind a backslash"
-// (choices).
-var delimiters = regexp.MustCompile(`^(\\?[\w.:/,+@%=^!-]+|'[\w.:/,+@%=^! -]+'|"[\w.:/,+@%=^! -]+")$`)
 
 // commentEnds reports whether a comment ends where the parser says: not one "whose line ends in a backslash", and not one
 // that is glued to what stands in front of it, which bash may read as a word.

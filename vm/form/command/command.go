@@ -44,7 +44,7 @@ var (
 	errComment   = errors.New("a comment in it ends in a backslash, or does not follow white space")
 	errBare      = errors.New("`let`, `coproc` and `time --` take bare words only, without quotes, expansions and redirections")
 	errText      = errors.New("the shell evaluates a text in it that is not written out")
-	errDelimiter = errors.New("bash may end a here-document in it at another line; give it a delimiter like END or 'END', quoted as a whole or not at all")
+	errDelimiter = errors.New("bash may end a here-document in it at another line; give it a delimiter of its own, like END or 'END', on a line of its own, and no backquotes around it")
 	errInput     = errors.New("a shell in it would read commands that this text does not hold; give them after -c")
 	errName      = errors.New("it assigns to a variable whose name is not written out, or that changes what commands mean")
 	errIndirect  = errors.New("bash evaluates a value as arithmetic or as a name, and may run what it holds; use [ ] with \"…\" instead of [[ ]], or expr")

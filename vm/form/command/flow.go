@@ -218,7 +218,7 @@ func (w *walker) declaredWord(word *syntax.Word, options string) {
 	if given {
 		w.declaredText(name, word, value)
 	}
-	if option := strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+"); !option && strings.Contains(options, "n") && !w.refers(name, value) {
+	if option := strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+"); !option && strings.Contains(options, "n") && (!w.refers(name, value) || !isPlain(word.Parts, false)) {
 		w.refuse(errName, word)
 	}
 	w.assignWord(word, strings.Contains(options, "i"))

@@ -44,7 +44,7 @@ func TestNames(t *testing.T) {
 		{"echo ${A#$>>(a)}", errGlob}, {`echo "<(a)" 'b>(c)'`, nil}, {`trap -- '-a; $x' EXIT`, errDynamic}, {`xargs -dI env`, errText}, {`xargs -I% timeout % 5 a`, errDynamic}, {`xargs -I% find . -exec % \;`, errDynamic}, {`xargs -Ix -I% sh -c 'a %'`, errText},
 		{`PS4='+ '`, nil}, {`PS4=$x`, errText}, {`PS4='\044(a)'`, errText}, {`PS4+=x`, errText}, {`PS4='$($x)'`, errDynamic}, {`PROMPT_COMMAND='$x'`, errDynamic}, {`BASH_ENV=/dev/stdin bash -c ls`, errInput},
 		{`ENV='$x'`, nil}, {`ENV='$x' sh -c ls`, errDynamic}, {`ENV=$x sh -c ls`, errText}, {`PS1='\u$ '`, nil}, {`echo ${x@P}`, errText}, {`echo ${x@Q}`, nil},
-		{`builtin declare -n r=PS4`, errName}, {`builtin declare -$x y`, errName}, {`BASH_CMDS=`, errName}, {`y=${!x}; ((y))`, errIndirect}, {`bind -x "\"a\":${!x}"`, errText}, {`command declare -n r=x`, nil}, {`read OPTIND`, errIndirect}, {`a=([1]=)`, nil}, {`: ${x:=}`, nil},
+		{`builtin declare -n r=PS4`, errName}, {`builtin declare -$x y`, errName}, {`BASH_CMDS=`, errName}, {`y=${!x}; ((y))`, errIndirect}, {`bind -x "\"a\":${!x}"`, errText}, {`command declare -n r=x`, nil}, {`command declare -n r=$(<f)`, errName}, {`builtin local -n r="$x"`, errName}, {`env declare -n "r=a$x"`, errName}, {`read OPTIND`, errIndirect}, {`a=([1]=)`, nil}, {`: ${x:=}`, nil},
 		{`for x; do ((x)); done`, errIndirect}, {`for x; do ((y)); done`, nil}, {`x=@(a); ((x))`, errIndirect}, {`y=${x@Q}; ((y))`, errIndirect},
 		{`x=1; y=${x/a/$(z)}; ((y))`, errIndirect}, {`x=1; y=${x/a/b}; ((y))`, nil}, {`y=$0; ((y))`, errIndirect},
 	})

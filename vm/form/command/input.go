@@ -24,41 +24,6 @@ func (w *walker) input(redirs []*syntax.Redirect, read func(text string)) {
 	}
 }
 
-// document reads the body of a here-document that a shell is given. Quotes are characters in it like any other, also
-// behind a backslash.
-func (w *walker) document(redir *syntax.Redirect, read func(text string)) {
-	body := redir.Hdoc
-	switch {
-	case body == nil:
-	case strings.ContainsAny(w.source(redir.Word), `'"\`):
-		read(w.verbatim(body))
-	default:
-		var b strings.Builder
-		for _, part := range body.Parts {
-			lit, ok := part.(*syntax.Lit)
-			if !ok {
-				w.refuse(errText, body)
-				return
-			}
-			b.WriteString(unescapeOnly(lit.Value, documentEscapes))
-		}
-		read(b.String())
-	}
-}
-
-// inDelimiter are the characters of delimiters, beside spaces in quoted ones.
-const inDelimiter = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:/,+@%=^!-"
-
-// isDelimiter reports whether bash and the parser read the delimiter of a here-document alike, from its source: a word of these characters, all
-// of it quoted or nothing, or behind one backslash. With other quotes, patterns and expansions they end the document at different lines.
-func isDelimiter(source string) bool {
-	name, characters := strings.TrimPrefix(source, `\`), inDelimiter
-	if last := len(source) - 1; last > 0 && (source[0] == '\'' || source[0] == '"') && source[last] == source[0] {
-		name, characters = source[1:last], inDelimiter+" "
-	}
-	return name != "" && strings.Trim(name, characters) == ""
-}
-
 // takers are the commands that may take a part of their input and leave the rest, where that part can be chosen. Of those
 // that take all there is, or run other programs' texts, a shell finds nothing more to read.
 var takers = map[string]bool{

@@ -25,7 +25,7 @@ func TestDelimiters(t *testing.T) {
 		checkRefusals(t, []refusal{{"bash <<" + delimiter + "\necho ${y:-;ls}\n" + strings.Trim(delimiter, `'"\`) + "\n", want}})
 	}
 	for delimiter, end := range map[string]string{
-		"$'E'": "E", `$"E"`: "E", "E'F'": "EF", "'E''F'": "EF", "''E": "E", `E\F`: "EF", `\\E`: `\E`, "''": "", `'E\'`: `E\`, "E*": "E*", "E[F]": "E[F]", "~E": "~E", "'E`'": "E`", "E@(x)": "E",
+		"$'E'": "E", `$"E"`: "E", "E'F'": "EF", "'E''F'": "EF", "''E": "E", `E\F`: "EF", `\\E`: `\E`, "''": "", `'E\'`: `E\`, "E*": "E*", " -E": "-E", "'-E'": "-E", ".E": ".E", "E:": "E:", "E[F]": "E[F]", "~E": "~E", "'E`'": "E`", "E@(x)": "E",
 	} {
 		checkRefusals(t, []refusal{{"shopt -s extglob\ncat <<" + delimiter + "\nx\n" + end + "\n", errDelimiter}})
 	}

@@ -12,20 +12,21 @@ import (
 // A reader collects what a command and the texts that the shell evaluates in it come to: the simple commands, and the
 // first reason to refuse it.
 type reader struct {
-	commands []string
-	lists    bool     // for a list of allowed commands
-	listed   []string // for that, the simple commands in its form
-	inner    []string // the forms of evaluated texts
-	flow     flow
-	err      error
-	empty    bool // the last script had no command
-	depth    int
-	left     int    // how many bytes of evaluated texts may still be read
-	shell    bool   // a shell is started somewhere
-	dialect  string // what the texts that are evaluated here are read as beside bash
-	fed      bool   // a shell takes the text from its standard input
-	takes    bool   // a command in that text may take a part of the input
-	openEnd  bool   // in the script that was read last, words that are appended to a command may be evaluated
+	commands   []string
+	lists      bool     // for a list of allowed commands
+	listed     []string // for that, the simple commands in its form
+	inner      []string // the forms of evaluated texts
+	flow       flow
+	err        error
+	empty      bool // the last script had no command
+	depth      int
+	left       int    // how many bytes of evaluated texts may still be read
+	shell      bool   // a shell is started somewhere
+	dialect    string // what the texts that are evaluated here are read as beside bash
+	fed        bool   // a shell takes the text from its standard input
+	takes      bool   // a command in that text may take a part of the input
+	backquotes int    // how many hold the text, which is read anew without their backslashes
+	openEnd    bool   // in the script that was read last, words that are appended to a command may be evaluated
 }
 
 // A walker reads one text.
@@ -34,8 +35,9 @@ type walker struct {
 	raw       string
 	quotes    bool        // the text may hold a substitution in quotes
 	body      syntax.Node // the body of the here-document that is walked next
-	uncertain bool        // the statement may not run, or not in this shell
-	nested    []bool      // for each open node, whether it adds a level
+	documents []*syntax.Redirect
+	uncertain bool   // the statement may not run, or not in this shell
+	nested    []bool // for each open node, whether it adds a level
 	elifs     map[*syntax.IfClause]bool
 }
 
@@ -89,7 +91,9 @@ var variants = map[string]syntax.LangVariant{"sh": syntax.LangPOSIX, "ksh": synt
 func (r *reader) walk(text string, node syntax.Node) {
 	w := walker{reader: r, raw: text, elifs: map[*syntax.IfClause]bool{}}
 	w.quotes = strings.ContainsAny(text, "`(") || strings.Contains(text, "$'") || strings.Contains(text, "${")
-	syntax.Walk(node, w.visit)
+	if syntax.Walk(node, w.visit); w.err == nil {
+		w.ended()
+	}
 }
 
 // evaluated reads a text that the shell reads as a command when it runs. An empty one does nothing.
@@ -204,7 +208,9 @@ func (w *walker) backquoted(node *syntax.CmdSubst) bool {
 	for _, escapes := range backquoteEscapes {
 		if inner := escapes.Replace(text); !read[inner] {
 			read[inner] = true
+			w.backquotes++
 			w.evaluated(inner)
+			w.backquotes--
 		}
 	}
 	return true
@@ -240,6 +246,10 @@ func (w *walker) look(node syntax.Node) {
 		}
 	case *syntax.Redirect:
 		w.redirect(node)
+	case *syntax.CmdSubst:
+		w.enclosed(node, node.Right, node.Backquotes)
+	case *syntax.ProcSubst:
+		w.enclosed(node, node.Rparen, false)
 	case *syntax.TimeClause:
 		w.openEnd = true
 		w.timed(node)
@@ -387,8 +397,11 @@ func (w *walker) redirect(node *syntax.Redirect) {
 	if node.Hdoc != nil {
 		w.body = node.Hdoc
 	}
-	if (node.Op == syntax.Hdoc || node.Op == syntax.DashHdoc) && !isDelimiter(w.source(node.Word)) {
-		w.refuse(errDelimiter, node.Word)
+	if isDocument(node) {
+		w.documents = append(w.documents, node)
+		if w.backquotes > 0 || !isDelimiter(w.source(node.Word)) {
+			w.refuse(errDelimiter, node.Word)
+		}
 	}
 	if node.Op == syntax.DplOut || node.Op == syntax.DplIn {
 		if text := w.source(node.Word); len(text) > 1 && text[0] == '-' { // bash ends the word behind the dash
