@@ -53,6 +53,9 @@
 // input, as read and dd do, the lines after the first may contain only what means the same from every byte on. An exec that gives
 // such a shell another input is read, or refused.
 //
+// A here-document ends where bash and the parser agree that it does: its delimiter is a plain word, quoted as a whole or not at all; it begins
+// no line but the ends of documents, nor does a line that a backslash joins; and no backquotes are around it.
+//
 // # What is not seen
 //
 // A list of blocked commands is a guard rail and not a sandbox. It does not see
