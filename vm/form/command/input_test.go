@@ -36,3 +36,19 @@ func TestDelimiters(t *testing.T) {
 		checkRefusals(t, []refusal{{hidden, errDelimiter}})
 	}
 }
+
+// TestDocumentEnds: a here-document is refused where bash may end it at another line than the parser.
+func TestDocumentEnds(t *testing.T) {
+	for _, plain := range []string{
+		"cat <<E\nx\nE", "cat <<E\nx\nE\ncat <<E\ny\nE", "cat <<A <<B\nA\nB", "git commit -m \"$(cat <<'EOF'\nfix: x\n\nEOF\n)\"", "cat <<-E\n\tx\n\tE", "cat <<E\nx \\\ny\nE", "cat <<E\nx\\\\\nE",
+		"echo `cat <<<x`", "echo $(cat <<<x)", "echo $((1<<2))", "cat <(cat <<'E'\nx\nE\n)", "cat <<'E F'\nx\nE F", "cat <<E\n$(cat <<F\nx\nF\n)\nE",
+	} {
+		checkRefusals(t, []refusal{{plain, nil}})
+	}
+	for _, unclear := range []string{
+		"cat <<E\nEx\nE", "cat <<EOF\nEO\\\nF\nEOF", "cat <<E\n\\\nx\nE", "cat <<E\n\t\\\nx\nE", "x=$(cat <<'E'\nx\nE)\nr$@m\nE\n)", "cat <(cat <<E\nE)\nr$@m\nE\n)", "cat <<E\n\tE\nE", "cat <<E\nE\nE x", "cat <<E\nE\n: '\nE'",
+		"echo `cat <<'E'\n`\nr$@m\nE`", "echo `cat <<E\nx\nE\n`", "echo `echo \\\\; cat <<E\nx\nE\n`", "echo $(cat <<E)\nx\nE", "cat <(cat <<E)\nx\nE", "cat <<E \\\n-u\nE\nE", "cat <<E <<F\nE\nF\nF",
+	} {
+		checkRefusals(t, []refusal{{unclear, errDelimiter}})
+	}
+}
