@@ -59,7 +59,9 @@ var Seeds = []string{
 	"x=$(cat <<'E'\nx\nE)\n$X\nE\n)",
 	"cat <(cat <<-E\nE)\n$X\nE\n)",
 	"cat <<E\n\\\nE\n$X\nE",
+	"cat <<EF\nE\\\nF\n$X\nEF",
 	"echo `cat <<'E'\n`\n$X\nE`",
+	"echo `cat <<'E'\n`\n$X\nE\n`",
 	"echo \"$(cat << -E\nE\n$X\n-E\n)\"",
 
 	// Backquotes lose a backslash and the line end behind it before the other backslashes.

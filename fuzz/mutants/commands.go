@@ -10,6 +10,7 @@ const (
 	fileCommand  = "vm/form/command/command.go"
 	fileEvaluate = "vm/form/command/evaluate.go"
 	fileInput    = "vm/form/command/input.go"
+	fileDocument = "vm/form/command/document.go"
 	fileWalk     = "vm/form/command/walk.go"
 	fileFlow     = "vm/form/command/flow.go"
 	fileRunner   = "vm/form/command/runner.go"
@@ -49,8 +50,12 @@ var places = []Mutant{
 // what the documents alone do not settle, so that running them in bash has to find each (package bash).
 var Commands = []Mutant{
 	{"here-strings of shells are not read", fileInput, "\t\t\tread(w.text(redir.Word.Parts, false))\n", ""},
-	{"here-documents of shells are not read", fileInput, "\t\tread(b.String())\n", ""},
-	{"here-documents lose backslashes before double quotes", fileInput, "unescapeOnly(lit.Value, documentEscapes)", "unescape(lit.Value, true)"},
+	{"here-documents of shells are not read", fileDocument, "\t\tread(b.String())\n", ""},
+	{"here-documents lose backslashes before double quotes", fileDocument, "unescapeOnly(lit.Value, documentEscapes)", "unescape(lit.Value, true)"},
+	{"only whole lines end here-documents", fileDocument, "strings.HasPrefix(line, delimiter)", "line == delimiter"},
+	{"backslashes join no lines of here-documents", fileDocument, "slashes%2 == 1", "slashes%2 == 2"},
+	{"here-documents are in backquotes", fileDocument, "(backquotes || right", "(right"},
+	{"delimiters have any quotes", fileDocument, `name != "" && `, `name != "" || `},
 	{"commands take nothing of the script", fileInput, "r.takes && rest", "false && rest"},
 	{"exec gives a shell no other input", fileRunner, "name == \"exec\" && w.fed", "false"},
 	{"line ends in backquotes stay", fileWalk, "range backquoteEscapes {", "range backquoteEscapes[:2] {"},
