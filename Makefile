@@ -198,7 +198,7 @@ FAILOVERS ?= 300
 AT_ONCE ?= 1
 
 # An earlier commit, which one of three instances has, as in an update.
-PREVIOUS ?= 33e0d3e6
+PREVIOUS ?= c580220e
 
 .PHONY: failover
 failover: ## planted faults that rounds of failover find; the ledger's suites with a synchronous standby, and further tests of the service over slots
