@@ -77,7 +77,13 @@ func newFailoverOf(t *testing.T, passing bool, slots int, names ...string) *fail
 	f.env = append(append(f.env, f.trustShim()...), "SVC_KEY_DIR="+f.path("keys"), "SVC_STORE_SYNC=require")
 	f.primary.NewRole(storeRole)
 	for _, f.release = range slices.Compact([]string{previous(), ""}) { // as for an update
-		f.must("store", "init", "--role", storeRole, "--slots", strconv.Itoa(slots))
+		f.await("the store is made", func() bool { // which gives up on a slow machine
+			_, said, code := f.run("store", "init", "--role", storeRole, "--slots", strconv.Itoa(slots))
+			if code != 0 {
+				t.Log(said)
+			}
+			return code == 0
+		})
 	}
 	f.env = append(f.env, "SVC_STORE="+pgtest.As(storeRole, pgtest.Both(f.primary, f.standby)))
 	if slots == 1 {

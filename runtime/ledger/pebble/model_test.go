@@ -168,7 +168,7 @@ func (x watchedIndex) Lists(key ledger.ID, from uint64, yield func(uint64, []byt
 	})
 }
 
-var histories = flag.Int("histories", 100, "how many histories TestModel makes")
+var histories = flag.Int("histories", 30, "how many histories TestModel makes")
 
 // TestModel has the ledger make snapshots and its index all the time, each of which has to be what the log comes to.
 func TestModel(t *testing.T) {

@@ -199,8 +199,8 @@ func carriedOut(random *mathrand.Rand, of object, requests int) (all []porcupine
 	const moments = 1 << 20
 	at := map[int]int64{}
 	for n := range requests {
-		a := act{}
-		for a = draw(random, map[int]int{0: 1 + random.IntN(4)}); a.object != of; {
+		a := draw(random, map[int]int{0: 1 + random.IntN(4)})
+		for a.object != of {
 			a = draw(random, map[int]int{0: 1 + random.IntN(4)})
 		}
 		call := random.Int64N(moments)

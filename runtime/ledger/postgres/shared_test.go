@@ -46,15 +46,15 @@ func openSingle(t *testing.T, url, name string, lease time.Duration, options com
 }
 
 // Close implements ledger.Ledger.
-func (a *single) Close() error {
+func (s *single) Close() error {
 	select {
-	case <-a.stop:
+	case <-s.stop:
 		return nil
 	default:
 	}
-	close(a.stop)
-	err := a.Ledger.Close()
-	a.store.Close()
+	close(s.stop)
+	err := s.Ledger.Close()
+	s.store.Close()
 	return err
 }
 
