@@ -37,7 +37,7 @@ func TestGivenKeys(t *testing.T) {
 		}
 	}
 	run := func(keys, shims []string) (*conform.Report, error) {
-		config := w.config(seed.Value(t), 30, conform.Attestation)
+		config := w.config(1, 30, conform.Attestation) // a seed whose cases need a shim
 		config.Keys, config.Given, config.Workers = conform.GivenKeys(keys, shims), true, len(keys)
 		return conform.Run(context.Background(), config)
 	}

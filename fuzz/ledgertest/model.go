@@ -54,18 +54,19 @@ var outcomes = []string{
 
 // Model runs random histories, of which the environment variable of package seed fixes the seed, and compares the
 // ledger with a naive model after each step, and after each crash with what the model says must have survived:
-// nothing acknowledged is lost, nothing comes from nowhere, no limit is exceeded. It fails, too, where the histories
+// nothing acknowledged is lost, nothing comes from nowhere, no limit is exceeded. It fails, too, where 100 histories or more
 // did not lead to every kind of outcome; a few of them are rare, so that it runs as many histories again, up to four times.
 func Model(t *testing.T, histories int, world func() World) {
 	reached, parameters := map[string]int{}, seed.Parameters(t, histories)
 	missed := outcomes
-	for round := 0; round < 4 && len(missed) > 0 && !t.Failed(); round++ {
+	complete := histories >= 100
+	for round := 0; round < 4 && len(missed) > 0 && !t.Failed() && (complete || round == 0); round++ {
 		properties := gopter.NewProperties(parameters)
 		properties.Property("the ledger does what the model does", prop.ForAll(check(world, reached), words))
 		properties.TestingRun(t)
 		missed = slices.DeleteFunc(slices.Clone(outcomes), func(outcome string) bool { return reached[outcome] > 0 })
 	}
-	if t.Logf("reached: %v", reached); len(missed) > 0 && !t.Failed() {
+	if t.Logf("reached: %v", reached); complete && len(missed) > 0 && !t.Failed() {
 		t.Errorf("no history led to %q", missed)
 	}
 }
