@@ -263,9 +263,11 @@ func slotsFailOver(t *testing.T, random *mathrand.Rand, balanced bool) {
 			break
 		}
 	}
-	service, _ := f.backUpBeside(&f.mu, &f.told)
-	if err := service.stop(); err != nil {
-		t.Error(err)
+	if !slices.ContainsFunc(faults, func(fault slotFault) bool { return fault.of != nil }) { // a record that may be ahead of time is not restored
+		service, _ := f.backUpBeside(&f.mu, &f.told)
+		if err := service.stop(); err != nil {
+			t.Error(err)
+		}
 	}
 	end()
 	log := f.hold("all of it")
