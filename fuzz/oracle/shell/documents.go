@@ -39,9 +39,8 @@ func documentsEnd(command string, found []*syntax.Redirect) bool {
 		number[name]++
 	}
 	for name, first := range began {
-		_, behind, _ := strings.Cut(command[first:], "\n")
-		line, _, _ := strings.Cut(command[first:], "\n")
-		continued := endsInBackslash.MatchString(line)
+		operator, behind, _ := strings.Cut(command[first:], "\n")
+		continued := endsInBackslash.MatchString(operator)
 		for line := range strings.SplitSeq(behind, "\n") {
 			text, continues := strings.TrimLeft(line, "\t"), endsInBackslash.MatchString(line)
 			if strings.HasPrefix(text, name) {

@@ -207,15 +207,7 @@ func (o *orders) servesSlots(n int) {
 		c := &common{db: at, twin: h.db, over: at.over}
 		if o.begins(p, c, h.name, h) == nil {
 			o.serve[n].Store(p.serving(o.flaw))
-			ends := time.After(time.Duration(h.random.Int64N(int64(worldTime / 2))))
-			if time.Now().After(h.end.Add(-worldTime / 2)) {
-				ends = nil
-			}
-			select {
-			case <-h.stop:
-			case <-ends:
-				at.dead.Store(h.random.IntN(2) == 0) // killed; otherwise it is asked to end
-			}
+			h.lasts(at)
 			close(p.stop)
 			_ = p.Close() // clients may ask it still
 		}

@@ -40,6 +40,19 @@ func (l *line) live(name string, lease time.Duration) (company, error) {
 	return over(l, "live", func() (company, error) { return l.db.live(name, lease) })
 }
 
+// lasts waits until a process ends, or the world does.
+func (h *host) lasts(at *line) {
+	ends := time.After(time.Duration(h.random.Int64N(int64(worldTime / 2))))
+	if time.Now().After(h.end.Add(-worldTime / 2)) {
+		ends = nil
+	}
+	select {
+	case <-h.stop:
+	case <-ends:
+		at.dead.Store(h.random.IntN(2) == 0) // killed; otherwise it is asked to end
+	}
+}
+
 // runMany has processes of a machine own their share of the slots, one process after the other, until the world ends.
 func (h *host) runMany() {
 	for n := 1; ; n++ {
@@ -52,15 +65,7 @@ func (h *host) runMany() {
 			one.random = h.draws(at.id, slot)
 			work.Go(func() { one.serves(db, all, slot, at.id, stop) })
 		}
-		ends := time.After(time.Duration(h.random.Int64N(int64(worldTime / 2))))
-		if time.Now().After(h.end.Add(-worldTime / 2)) {
-			ends = nil
-		}
-		select {
-		case <-h.stop:
-		case <-ends:
-			at.dead.Store(h.random.IntN(2) == 0) // killed; otherwise it is asked to end
-		}
+		h.lasts(at)
 		close(stop)
 		work.Wait()
 		select {

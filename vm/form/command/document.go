@@ -55,8 +55,8 @@ func (w *walker) ended() {
 	}
 	for _, redir := range w.documents {
 		delimiter := w.delimiter(redir)
-		documents, from := with[delimiter], int(redir.OpPos.Offset())
-		if delete(with, delimiter); documents > 0 && (from > len(w.raw) || !endsEach(w.raw[from:], delimiter, documents)) {
+		documents, from := with[delimiter], min(int(redir.OpPos.Offset()), len(w.raw))
+		if delete(with, delimiter); documents > 0 && !endsEach(w.raw[from:], delimiter, documents) {
 			w.refuse(errDelimiter, redir.Word)
 		}
 	}
