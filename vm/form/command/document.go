@@ -31,7 +31,7 @@ func (w *walker) document(redir *syntax.Redirect, read func(text string)) {
 }
 
 // inDelimiter are the characters of delimiters, beside spaces in quoted ones.
-const inDelimiter = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+const inDelimiter = letters + ".-"
 
 // isDelimiter reports whether bash and the parser read the delimiter of a here-document alike, from its source: a word of these characters, all
 // of it quoted or nothing, or behind one backslash. With other quotes, patterns and expansions they end the document at different lines, and in
