@@ -50,7 +50,7 @@ var places = []Mutant{
 // what the documents alone do not settle, so that running them in bash has to find each (package bash).
 var Commands = []Mutant{
 	{"here-strings of shells are not read", fileInput, "\t\t\tread(w.text(redir.Word.Parts, false))\n", ""},
-	{"here-documents of shells are not read", fileDocument, "\t\tread(b.String())\n", ""},
+	{"here-documents of shells are not read", fileDocument, "\tread(b.String())\n", ""},
 	{"here-documents lose backslashes before double quotes", fileDocument, "unescapeOnly(lit.Value, documentEscapes)", "unescape(lit.Value, true)"},
 	{"only whole lines end here-documents", fileDocument, "strings.HasPrefix(line, delimiter)", "line == delimiter"},
 	{"backslashes join no lines of here-documents", fileDocument, "slashes%2 == 1", "slashes%2 == 2"},

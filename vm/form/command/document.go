@@ -8,26 +8,32 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// document reads the body of a here-document that a shell is given. Quotes are characters in it like any other, also
-// behind a backslash.
+// document reads the body of a here-document that a shell is given, as it is written where its delimiter is quoted. Otherwise quotes are
+// characters in it like any other, also behind a backslash.
 func (w *walker) document(redir *syntax.Redirect, read func(text string)) {
-	body := redir.Hdoc
-	switch {
-	case body == nil:
-	case strings.ContainsAny(w.source(redir.Word), `'"\`):
-		read(w.verbatim(body))
-	default:
-		var b strings.Builder
-		for _, part := range body.Parts {
-			lit, ok := part.(*syntax.Lit)
-			if !ok {
-				w.refuse(errText, body)
-				return
-			}
+	delimiter := w.source(redir.Word)
+	if !isDelimiter(delimiter) {
+		w.refuse(errDelimiter, redir.Word)
+		return
+	}
+	if redir.Hdoc == nil {
+		return
+	}
+	quoted := strings.ContainsAny(delimiter, `'"\`)
+	var b strings.Builder
+	for _, part := range redir.Hdoc.Parts {
+		lit, ok := part.(*syntax.Lit)
+		switch {
+		case !ok:
+			w.refuse(errText, redir.Hdoc)
+			return
+		case quoted:
+			b.WriteString(lit.Value)
+		default:
 			b.WriteString(unescapeOnly(lit.Value, documentEscapes))
 		}
-		read(b.String())
 	}
+	read(b.String())
 }
 
 // inDelimiter are the characters of delimiters, beside spaces in quoted ones.

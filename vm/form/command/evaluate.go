@@ -133,19 +133,6 @@ func isStandardInput(name, options string) bool {
 	return name == "-" || name == "/dev/stdin" || name == "/dev/fd/0" || strings.Contains(options, "s")
 }
 
-// verbatim returns the body of a here-document whose delimiter is quoted.
-func (w *walker) verbatim(body *syntax.Word) string {
-	var b strings.Builder
-	for _, part := range body.Parts {
-		if lit, ok := part.(*syntax.Lit); ok {
-			b.WriteString(lit.Value)
-		} else {
-			b.WriteString(w.source(part))
-		}
-	}
-	return b.String()
-}
-
 // hasInput reports whether a here-document or here-string is all that a command reads.
 func hasInput(redirs []*syntax.Redirect) bool {
 	given := false
