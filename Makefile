@@ -197,6 +197,9 @@ crash: ## kill the service KILLS times (200) under mixed load, hold what is left
 FAILOVERS ?= 300
 AT_ONCE ?= 1
 
+# Which rounds there are: of two instances (OF=), over slots (OF=Slots), or first the ones, then the others.
+OF ?= |Slots
+
 # An earlier commit, which one of three instances has, as in an update.
 PREVIOUS ?= c580220e
 
@@ -211,7 +214,7 @@ rounds: ## two instances over PostgreSQL, and three over slots, FAILOVERS times 
 	@git cat-file -e $(PREVIOUS) || { echo "the history lacks $(PREVIOUS); fetch all of it, or name another commit by PREVIOUS="; exit 1; }
 	rm -rf .cache/previous && mkdir -p .cache/previous && git archive $(PREVIOUS) | tar -x -C .cache/previous
 	cd .cache/previous && $(GO) build -buildvcs=false -o ../bailiff-previous ./cmd/bailiff
-	BAILIFF_PREVIOUS=$(CURDIR)/.cache/bailiff-previous BAILIFF_FAULTS=5 BAILIFF_FAILOVERS=$(FAILOVERS) $(GO) test ./httpd/e2e -run '^Test(Slots)?Failover$$' -parallel $(AT_ONCE) -count 1 -v -timeout 8h
+	BAILIFF_PREVIOUS=$(CURDIR)/.cache/bailiff-previous BAILIFF_FAULTS=5 BAILIFF_FAILOVERS=$(FAILOVERS) $(GO) test ./httpd/e2e -run '^Test($(OF))Failover$$' -parallel $(AT_ONCE) -count 1 -v -timeout 8h
 
 .PHONY: retention
 retention: ## drop old events for 30 simulated days and for a fast one, and kill that 20 times at each step, and 10 times backups and restorations
