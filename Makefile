@@ -3,6 +3,8 @@
 
 GO ?= go
 BIN := bin/bailiff
+# How bin/bailiff is built.
+BUILD ?= -buildvcs=auto -trimpath
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 # The length of one fuzz target's run.
@@ -17,7 +19,7 @@ help: ## this list
 
 .PHONY: build
 build: ## build bin/bailiff, bound to the commit it is built from
-	$(GO) build -buildvcs=auto -trimpath -o $(BIN) ./cmd/bailiff
+	$(GO) build $(BUILD) -o $(BIN) ./cmd/bailiff
 
 # RELEASE="-dirty" releases a tree with changes.
 .PHONY: release
