@@ -125,7 +125,7 @@ func TestMixedReleases(t *testing.T) {
 	wants(waiting, small, "ALLOWED")
 	wants(waiting, "0.6", "PENDING")
 	again := before.start()
-	now.fails(`do not read records of the level 60: ["before"]`, "store", "level", "60")
+	now.fails(`do not read records of the level 61: ["before"]`, "store", "level", "61")
 	if err := waiting.stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestMixedReleases(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	t.Log(strings.TrimSpace(now.must("store", "level", "60")))
+	t.Log(strings.TrimSpace(now.must("store", "level", "61")))
 	latest := starts(now)
 	wants(latest, "0.7", "PENDING")
 	before.fails("this release reads records up to 50", "serve")

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 )
@@ -119,4 +120,13 @@ func (c *KeyChange) Validate() error {
 		return fmt.Errorf("%w: key with scopes %#x", ErrInvalid, uint8(c.Scopes))
 	}
 	return nil
+}
+
+// SlotOf returns the slot of the key whose secret has a SHA-256 hash, in a store with so many, the first of several included: 0 where there
+// is one slot, and otherwise not the first, which has the service-wide records (specification, slots).
+func SlotOf(hash [32]byte, all int) int {
+	if all == 1 {
+		return 0
+	}
+	return 1 + int(binary.BigEndian.Uint64(hash[:8])%uint64(all-1)) //nolint:gosec // it is below the number of slots
 }

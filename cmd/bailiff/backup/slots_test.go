@@ -264,7 +264,8 @@ func TestBackupOfSlotsRefused(t *testing.T) {
 		t.Errorf("into a folder that is there: %v", err)
 	}
 	s.must(s.SetClock(t.Context(), at-1))
-	s.refuses("back that up by its own means", store.ReadingFlags{Exported: exported})
+	s.must(s.run(&backupCommand{Dir: whole + "-right", ReadingFlags: store.ReadingFlags{Exported: exported}}))
+	s.must(s.run(&restoreCommand{Dir: whole + "-right", Check: true}))
 	t.Setenv("SVC_KEY_DIR", t.TempDir())
 	s.refuses("set SVC_KEY_DIR", none)
 }

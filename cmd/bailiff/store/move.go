@@ -22,7 +22,6 @@ import (
 	"bailiff/runtime/ledger/commit"
 	pebbleledger "bailiff/runtime/ledger/pebble"
 	pgledger "bailiff/runtime/ledger/postgres"
-	"bailiff/runtime/ledger/slots"
 	"bailiff/runtime/retention"
 )
 
@@ -239,7 +238,7 @@ func (d *divided) copy(from commit.Log, to *pgledger.Filling, told func(lsn uint
 		return commit.Copy(from, logs[0], rand.Reader, told)
 	}
 	copied, err = commit.Divide(from, &commit.Division{
-		To: logs, Of: func(hash [32]byte) int { return slots.Of(hash, len(logs)) }, Enter: to.EnterKey, At: clock.System()().UnixNano(),
+		To: logs, Enter: to.EnterKey, At: clock.System()().UnixNano(),
 		Sign:  func(drop *ledger.Drop) ([]byte, error) { return retention.Sign(d.signer, drop) },
 		Ended: func(slot int, end ledger.Head) { d.ends[slot] = end }, Random: rand.Reader, Told: told,
 	})

@@ -14,7 +14,6 @@ import (
 	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/joining"
 	pgledger "bailiff/runtime/ledger/postgres"
-	"bailiff/runtime/ledger/slots"
 	"bailiff/runtime/ledger/state"
 	"bailiff/runtime/retention"
 )
@@ -116,7 +115,7 @@ func (r *Reading) Join(store *pgledger.Store, logs []commit.Log, to commit.Log, 
 		return nil, err
 	}
 	joined, err := joining.Join(to, &joining.Options{
-		From: logs, Divided: divided, Of: func(hash [32]byte) int { return slots.Of(hash, len(logs)) },
+		From: logs, Divided: divided,
 		Dropped: r.dropped(), At: clock.System()().UnixNano(), Random: rand.Reader, Told: told,
 	})
 	if errors.Is(err, ledger.ErrDropped) {

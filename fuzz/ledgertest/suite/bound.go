@@ -10,7 +10,7 @@ import (
 // laterCases are cases of the suite beside those of Run.
 var laterCases = map[string]func(*fixture){
 	"Pins": testPins, "PinBounds": testPinBounds, "PinRefusals": testPinRefusals,
-	"Closed": testClosed, "Replays": testReplays, "ReplayBounds": testReplayBounds, "SetClock": testSetClock, "SetClockOnce": testSetClockOnce,
+	"Closed": testClosed, "Replays": testReplays, "ReplayBounds": testReplayBounds, "SetClock": testSetClock, "SetClockRight": testSetClockRight, "SetClockOnce": testSetClockOnce,
 	"GroupBound": testGroupBound, "GroupsMakeRoom": testGroupsMakeRoom, "CrowdedKeys": testCrowdedKeys,
 	"EventQueries": testEventQueries, "EventsOfKeys": testEventsOfKeys,
 	"Disable": testDisable, "OutboxBound": testOutboxBound, "Malformed": testMalformed,

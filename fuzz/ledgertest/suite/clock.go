@@ -76,12 +76,18 @@ func testSetClock(f *fixture) {
 	if n, err := f.l.ExpireHolds(f.Context(), f.at, 9); err != nil || n != 1 {
 		f.Fatalf("%d holds have expired, %v", n, err)
 	}
+	f.wantErr("before 1970", f.l.SetClock(f.Context(), -1), ledger.ErrInvalid)
+}
+
+// testSetClockRight: a clock that is right is not set.
+func testSetClockRight(f *fixture) {
+	f.allow(f.plan(count("d", ledger.Day, "", 3)))
 	before := f.head()
-	f.setClock(f.at + hour) // it is no later anywhere
+	f.setClock(f.at)
+	f.setClock(f.at + hour)
 	if f.head() != before {
 		f.Fatal("a clock that is right was set")
 	}
-	f.wantErr("before 1970", f.l.SetClock(f.Context(), -1), ledger.ErrInvalid)
 }
 
 // head returns the LSN of the last record.

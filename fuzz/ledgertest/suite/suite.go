@@ -33,7 +33,7 @@ const unordered, spread = "keys of several slots have no common order", "the eve
 // Several are the cases that do not hold over several slots, each of which has a log of its own.
 var Several = map[string]string{
 	"Keys": unordered, "Events": spread, "EventsOfKeys": spread, "EventQueries": spread, "ReopenEventsOfKeys": spread, "Head": spread,
-	"Approvers": spread, "Defaults": spread, "SetClock": "time is not set back", "SetClockOnce": "time is not set back",
+	"Approvers": spread, "Defaults": spread, "SetClockRight": spread,
 	"UseOnce": "it uses the attestation of one key for another", "ReopenService": "an activation is of one slot, whichever key uses it there",
 }
 

@@ -15,8 +15,6 @@ import (
 type Division struct {
 	// To are the empty logs of the slots. The first gets the groups, each other one begins after them.
 	To []Log
-	// Of returns the slot of the key whose secret has a SHA-256 hash, which is not the first.
-	Of func(hash [32]byte) int
 	// Enter is called with each key.
 	Enter func(key *ledger.Key, slot int)
 	// At is the time of the division.
@@ -46,7 +44,7 @@ func Divide(from Log, d *Division) (copied Copied, err error) {
 	if copied = filling.Filled(); copied.LSN == 0 {
 		return copied, errors.New("ledger: the record is empty; there is nothing to divide")
 	}
-	filling.past.state.Keys(func(key ledger.Key) { d.Enter(&key, d.Of(key.Hash)) })
+	filling.past.state.Keys(func(key ledger.Key) { d.Enter(&key, ledger.SlotOf(key.Hash, len(d.To))) })
 	before, err := baseOf(from)
 	if err != nil {
 		return copied, err
@@ -82,7 +80,7 @@ func (d *Division) begin(slot int, whole []byte, from Log, before *base) error {
 	if !ok {
 		return ledger.ErrNotRetained
 	}
-	p.state.Keep(func(key *ledger.Key) bool { return d.Of(key.Hash) == slot }, p.head.LSN)
+	p.state.Keep(func(key *ledger.Key) bool { return ledger.SlotOf(key.Hash, len(d.To)) == slot }, p.head.LSN)
 	p.times.dropThrough(p.head.LSN)
 	p.head.Stream = slotStream(p.head.Stream, slot)
 	nothing := func(ledger.RetentionStep) error { return nil }

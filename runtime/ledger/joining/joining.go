@@ -22,8 +22,6 @@ type Options struct {
 	From []commit.Log
 	// Divided is the LSN after which the others begin, where a log was divided over the slots; 0 where they begin with record 1.
 	Divided uint64
-	// Of returns the slot of the key whose secret has a SHA-256 hash.
-	Of func(hash [32]byte) int
 	// Dropped calls visit with the records that retention has dropped from the log of a slot, up to where that begins, as far as they are at hand.
 	// nil: none are.
 	Dropped func(slot int, begins ledger.Head, visit func(lsn uint64, r *state.Record) error) error
@@ -60,9 +58,8 @@ func (j *Joined) Reached(slot int, lsn uint64) uint64 {
 // Join fills an empty log with those of slots. It has the log that was divided, byte for byte, where one was; then the record of the joining,
 // which begins a stream; then the records of all slots, in the order of their times, each slot's in its own order, with new LSNs. A record of
 // the whole service comes once, after all that a slot has before its copy. Records of one slot alone are left out: copies, those of retention, and the
-// division. The log is read again, and has to come to the same of every key as its slot's alone. The error wraps
-// ledger.ErrDropped where retention has dropped records of a slot that are not at hand, and
-// ledger.ErrInvalid where the time of a slot's keys was set back.
+// division. A clock that was set back is told as that of its slot's keys. The log is read again, and has to come to the same of every key as
+// its slot's alone. The error wraps ledger.ErrDropped where retention has dropped records of a slot that are not at hand.
 func Join(to commit.Log, o *Options) (*Joined, error) {
 	if len(o.From) < 3 { // the first has no keys
 		return nil, fmt.Errorf("%w: %d logs to be joined", ledger.ErrInvalid, len(o.From))
@@ -259,8 +256,6 @@ func (j *joining) advance(s *source) error {
 			return fmt.Errorf("%w: the log of slot %d was read up to record %d, and ends with %d", ledger.ErrCorrupt, s.slot, s.lsn, j.joined.Ends[s.slot].LSN)
 		case !more:
 			return nil
-		case s.record.Kind == ledger.ClockSet:
-			return fmt.Errorf("%w: the time of the keys of slot %d was set back there (bailiff clock accept), which one log can't say of some keys alone; leave the record in the database, and back that up by its own means", ledger.ErrInvalid, s.slot)
 		case j.skips(s):
 			j.number(s, 0)
 		case s.record.Kind == ledger.ServiceRestored, s.record.Follows(): // it comes after all that slots have before it
@@ -336,9 +331,12 @@ func (j *joining) add(s *source) error {
 	if s.slot == 0 && r.Key != (ledger.ID{}) {
 		return fmt.Errorf("%w: record %d of slot 0 is of a key", ledger.ErrCorrupt, s.lsn)
 	}
-	if r.Kind == ledger.DefaultBound {
+	switch r.Kind {
+	case ledger.DefaultBound:
 		bound := *r
 		j.defaults[s.slot], j.inForce = &bound, r.Default.PolicyHash
+	case ledger.ClockSet:
+		r.Slots, r.Slot = len(j.From)-1, s.slot
 	}
 	if j.isBound(r) {
 		j.number(s, 0)
@@ -462,7 +460,7 @@ func (j *joining) from(slot int) (*state.State, error) {
 	}
 	from, err := state.ReadSnapshot(j.whole)
 	if err == nil {
-		from.Keep(func(key *ledger.Key) bool { return j.Of(key.Hash) == slot }, j.Divided)
+		from.Keep(func(key *ledger.Key) bool { return ledger.SlotOf(key.Hash, len(j.From)) == slot }, j.Divided)
 	}
 	return from, err
 }

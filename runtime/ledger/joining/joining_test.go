@@ -121,6 +121,9 @@ func show(log *memory.Log, out *strings.Builder) error {
 		if r.Origin != 0 || r.Slots != 0 {
 			fmt.Fprintf(out, " origin %d, %d slots", r.Origin, r.Slots)
 		}
+		if r.Kind == ledger.ClockSet {
+			fmt.Fprintf(out, ", slot %d", r.Slot)
+		}
 		out.WriteByte('\n')
 		return err
 	})

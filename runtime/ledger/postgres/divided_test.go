@@ -36,7 +36,7 @@ func divideFrom(store *Store, dir string, then func()) (copied commit.Copied, er
 		return pebbleledger.Reading(dir, pebbleledger.Options{}, func(from commit.Log) (err error) {
 			logs := to.Logs()
 			copied, err = commit.Divide(from, &commit.Division{
-				To: logs, Of: func(hash [32]byte) int { return slots.Of(hash, len(logs)) }, Enter: to.EnterKey, At: ledgertest.Start, Ended: func(int, ledger.Head) {},
+				To: logs, Enter: to.EnterKey, At: ledgertest.Start, Ended: func(int, ledger.Head) {},
 				Sign: func(*ledger.Drop) ([]byte, error) { return []byte("signed"), nil }, Random: rand.Reader, Told: func(uint64) {},
 			})
 			to.Divided(copied.LSN)
@@ -324,7 +324,7 @@ func joinRetained(t *testing.T, store *Store, exported string, before map[ledger
 	join := func(but int, dir string) error {
 		return store.Drain(dir, func(from []commit.Log) error {
 			o := joining.Options{
-				From: from, Divided: divided, Of: func(hash [32]byte) int { return slots.Of(hash, len(from)) }, At: ledgertest.Start, Random: rand.Reader, Told: func(uint64) {},
+				From: from, Divided: divided, At: ledgertest.Start, Random: rand.Reader, Told: func(uint64) {},
 				Dropped: func(slot int, begins ledger.Head, visit func(uint64, *state.Record) error) error {
 					paths, err := retention.Folder(filepath.Join(exported, strconv.Itoa(slot)))
 					for _, path := range paths {

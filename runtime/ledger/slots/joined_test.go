@@ -42,7 +42,7 @@ func divide(t *testing.T, log *memory.Log, slots int) *world {
 	t.Helper()
 	w := newWorld(slots)
 	d := commit.Division{
-		Of: func(hash [32]byte) int { return Of(hash, slots) }, At: ledgertest.Start, Ended: func(int, ledger.Head) {}, Random: rand.Reader, Told: func(uint64) {},
+		At: ledgertest.Start, Ended: func(int, ledger.Head) {}, Random: rand.Reader, Told: func(uint64) {},
 		Enter: func(key *ledger.Key, slot int) { must(t, w.EnterKey(key.ID, key.Hash, slot)) },
 		Sign:  func(*ledger.Drop) ([]byte, error) { return []byte("signed"), nil },
 	}
@@ -210,6 +210,90 @@ func usedAlready(t *testing.T, l ledger.Ledger, keys []ledger.Key, at int64) {
 		}
 		if used, err := l.Counter(t.Context(), key.ID, ledgertest.Counting, at); err != nil || used != amount.FromUint64(2) {
 			t.Errorf("the counter of key %d stands at %s: %v", n, used, err)
+		}
+	}
+}
+
+// counts has a key count one.
+func counts(t *testing.T, l ledger.Ledger, key ledger.Key, at int64) {
+	t.Helper()
+	n := uint64(at) + uint64(key.ID[15]) //nolint:gosec // it is a name
+	plan := ledgertest.Counted(key.ID, n, 99)
+	plan.ID, plan.At = ledgertest.ID('c', n), at
+	must(t, l.Submit(plan).Wait(t.Context()))
+}
+
+// usesNew uses an attestation that a key got just then.
+func usesNew(t *testing.T, l ledger.Ledger, key ledger.Key, at int64) error {
+	t.Helper()
+	token := ledgertest.ID('u', uint64(at)+uint64(key.ID[15])) //nolint:gosec // it is a name
+	return l.UseOnce(t.Context(), &ledger.Use{Key: key.ID, Epoch: 1, Token: token, Expires: at + int64(time.Minute), At: at, Issued: at, Event: ledger.Event{Endpoint: "/rpc"}})
+}
+
+// jumpedWorld is a world whose clock has jumped by a year, and was set back then: for all slots, or for that of the first key alone, whose keys count
+// twice in all.
+func jumpedWorld(t *testing.T, all bool) (w *world, keys []ledger.Key, at int64) {
+	t.Helper()
+	const year = int64(365 * 24 * time.Hour)
+	w, at = newWorld(4), ledgertest.Start
+	i := w.start(t, w.all()...)
+	i.serve(t)
+	for n := range uint64(6) {
+		keys = append(keys, ledgertest.NewKey(1+n))
+		must(t, i.CreateKey(t.Context(), keys[n]))
+		counts(t, i, keys[n], at)
+	}
+	for n := range int64(8) { // each has others forgotten
+		for _, key := range keys {
+			must(t, usesNew(t, i, key, at+year+n*int64(time.Hour)))
+		}
+	}
+	must(t, i.Halt(t.Context(), &ledger.Halt{Stop: true, At: at + 2*year}))
+	must(t, i.Halt(t.Context(), &ledger.Halt{At: at + 2*year}))
+	first := i.Of(keys[0].Hash)
+	for number, slot := range i.Here() { // none is exactly when another is
+		if all || number == first {
+			must(t, slot.SetClock(t.Context(), at+int64(number)))
+		}
+	}
+	at += int64(time.Second)
+	for _, key := range keys {
+		if all || i.Of(key.Hash) == first {
+			counts(t, i, key, at)
+		}
+	}
+	must(t, i.Close())
+	return w, keys, at
+}
+
+// TestJoinedClock: a clock that was set back for the keys of one slot is so for them alone where the logs are one, and attestations are good
+// again once it was set back for all.
+func TestJoinedClock(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		w, keys, at := jumpedWorld(t, all)
+		for _, slots := range []int{3, 6} {
+			log := w.joined(t) // which holds each key against its slot
+			l, err := commit.Open(log, commit.Options{Random: rand.Reader})
+			must(t, err)
+			latest, err := l.Latest(t.Context())
+			if must(t, err); (latest <= at) != all {
+				t.Errorf("all %v: the latest time is %d, and now is %d", all, latest, at)
+			}
+			for _, key := range keys {
+				var want uint64 // the window of the first was over
+				if all || ledger.SlotOf(key.Hash, 4) == ledger.SlotOf(keys[0].Hash, 4) {
+					want = 2
+				}
+				if used, err := l.Counter(t.Context(), key.ID, ledgertest.Counting, at); err != nil || used != amount.FromUint64(want) {
+					t.Errorf("all %v: the counter of %s stands at %s, want %d: %v", all, key.ID, used, want, err)
+				}
+			}
+			at++
+			if err := usesNew(t, l, keys[0], at); (err == nil) != all || !all && !errors.Is(err, ledger.ErrExpired) && !errors.Is(err, ledger.ErrHalted) {
+				t.Errorf("all %v: an attestation of now: %v", all, err)
+			}
+			must(t, l.Close())
+			w = divide(t, log, slots)
 		}
 	}
 }

@@ -6,7 +6,6 @@ package slots
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
@@ -218,17 +217,8 @@ func Open(o Options) (*Ledger, error) {
 // OnResolved has a function called with each hold that another instance has had resolved here.
 func (l *Ledger) OnResolved(told func(*ledger.Hold)) { l.resolved.Store(&told) }
 
-// Of returns the slot of the key whose secret has a SHA-256 hash: 0 where there is one slot, and otherwise not the first, which has the
-// service-wide records.
-func (l *Ledger) Of(hash [32]byte) int { return Of(hash, len(l.slots)) }
-
-// Of is [Ledger.Of] of a store with so many slots, the first of several included.
-func Of(hash [32]byte, all int) int {
-	if all == 1 {
-		return 0
-	}
-	return 1 + int(binary.BigEndian.Uint64(hash[:8])%uint64(all-1)) //nolint:gosec // it is below the number of slots
-}
+// Of returns the slot of the key whose secret has a SHA-256 hash.
+func (l *Ledger) Of(hash [32]byte) int { return ledger.SlotOf(hash, len(l.slots)) }
 
 // Divided returns [Options.Divided].
 func (l *Ledger) Divided() uint64 { return l.options.Divided }

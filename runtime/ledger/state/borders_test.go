@@ -283,6 +283,16 @@ func TestDivideBorders(t *testing.T) {
 	}
 }
 
+// TestClockSlotBorders: a clock may be that of any slot of a store, and of no other.
+func TestClockSlotBorders(t *testing.T) {
+	for slot, fine := range map[int]bool{0: true, 1: true, 3: true, 4: false} {
+		written, read := Record{Kind: ledger.ClockSet, Now: 1, Slots: 3, Slot: slot}, Record{}
+		if err := read.Decode(string(written.Append(nil))); (err == nil) != fine || fine && (read.Slot != slot || read.Slots != 3) {
+			t.Errorf("slot %d: read as %d of %d, %v", slot, read.Slot, read.Slots, err)
+		}
+	}
+}
+
 // TestKeepsTheRest: a state that forgets keys still works for the others: it follows the same record, repeats their decisions, and drops those
 // once they expire.
 func TestKeepsTheRest(t *testing.T) {

@@ -37,11 +37,16 @@ func (s *State) SetClock(at int64, r *Record) error {
 }
 
 // applyClock brings every key whose time is later back, with all that would end later than its length from then (decisions,
-// section 7): so a jump that is undone is undone.
+// section 7): so a jump that is undone is undone. Where the record is of a slot, so are the keys, and what all keys have in common
+// goes back no further than to the time of the latest other key.
 func (s *State) applyClock(_ *keyState, lsn uint64, r *Record) error {
-	bringHalt(&s.halt, r.Now)
+	now := r.Now
 	for _, k := range s.inOrder() {
 		if k.now <= r.Now {
+			continue
+		}
+		if ofSlot(r) && ledger.SlotOf(k.key.Hash, r.Slots+1) != r.Slot {
+			now = max(now, k.now)
 			continue
 		}
 		bringHalt(&k.key.Halt, r.Now)
@@ -51,9 +56,10 @@ func (s *State) applyClock(_ *keyState, lsn uint64, r *Record) error {
 		k.hooks.bring(r.Now)
 		k.now, k.lsn = r.Now, lsn
 	}
-	s.usedUp = min(s.usedUp, r.Now)
-	s.tokens.forgotten = min(s.tokens.forgotten, r.Now+attestationLife)
-	s.activations.forgotten = min(s.activations.forgotten, r.Now+activationLife)
+	bringHalt(&s.halt, now)
+	s.usedUp = min(s.usedUp, now)
+	s.tokens.forgotten = min(s.tokens.forgotten, now+attestationLife)
+	s.activations.forgotten = min(s.activations.forgotten, now+activationLife)
 	return nil
 }
 

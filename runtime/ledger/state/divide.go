@@ -48,7 +48,7 @@ func (s *State) Keep(wanted func(*ledger.Key) bool, followed uint64) {
 	s.replays.head = 0
 }
 
-// slotsEffect is the body of a division, and of its end.
+// slotsEffect is the body of a division, and of its end, and begins that of what the log of one slot had.
 var slotsEffect = &field{
 	"slots", maxVarint,
 	func(r *Record, b []byte) []byte { return binary.AppendUvarint(b, uint64(r.Slots)) }, //nolint:gosec // 2 at least
@@ -56,5 +56,16 @@ var slotsEffect = &field{
 		n := d.Uvarint()
 		d.Check(n >= 2 && n <= ledger.MaxSlots, "a division into too few slots, or too many")
 		r.Slots = int(min(n, ledger.MaxSlots)) //nolint:gosec // it is small
+	},
+}
+
+// slotEffect is one of the slots that slotsEffect tells the number of, or the first slot, which has no keys.
+var slotEffect = &field{
+	"slot", maxVarint,
+	func(r *Record, b []byte) []byte { return binary.AppendUvarint(b, uint64(r.Slot)) }, //nolint:gosec // 0 at least
+	func(r *Record, d *decoder) {
+		n := d.Uvarint()
+		d.Check(n <= uint64(r.Slots), "a slot that is none of its store") //nolint:gosec // 2 at least
+		r.Slot = int(min(n, ledger.MaxSlots))                             //nolint:gosec // it is small
 	},
 }

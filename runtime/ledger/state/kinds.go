@@ -133,8 +133,11 @@ var kinds = [256]kind{
 		of:    noKey, apply: (*State).applyDefault, show: (*Record).showDefault,
 	},
 	ledger.ClockSet: {
-		forms: []form{{number: 23, about: "of no key: its time is what time it is"}},
-		of:    noKey, apply: (*State).applyClock,
+		forms: []form{
+			{number: 23, about: "of no key: its time is what time it is"},
+			{number: 61, about: "of no key: its time is what time it is for the keys of one of so many slots", needs: ofSlot, fields: []*field{slotsEffect, slotEffect}},
+		},
+		of: noKey, apply: (*State).applyClock,
 	},
 	ledger.RequestMalformed: {
 		forms:    []form{{number: 24, about: "of a request that was not decided, without any effect", fields: []*field{planID, code, request}}},
@@ -198,6 +201,7 @@ func copied(number byte, body *field) form {
 }
 
 func isCopy(r *Record) bool     { return r.Origin != 0 }
+func ofSlot(r *Record) bool     { return r.Slots != 0 }
 func told(r *Record) bool       { return len(r.Outbox) > 0 }
 func replayed(r *Record) bool   { return r.Replay != nil }
 func hasSubject(r *Record) bool { return !r.Event.Subject.IsZero() }

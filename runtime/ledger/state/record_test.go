@@ -157,6 +157,7 @@ var random = map[*field]func(source, *Record){
 		copy(r.Drop.Through.Stream[:], g.text(40))
 	},
 	slotsEffect: func(g source, r *Record) { r.Slots = 2 + g.IntN(ledger.MaxSlots-1) },
+	slotEffect:  func(g source, r *Record) { r.Slot = g.IntN(r.Slots + 1) },
 	haltEffect: func(g source, r *Record) {
 		r.Halt = &ledger.Halt{Key: r.Key, Stop: r.Kind == ledger.KeySuspended || r.Kind == ledger.ServiceFrozen, At: r.Now, Reason: g.text(ledger.MaxHaltReason)}
 		if g.IntN(2) == 1 {

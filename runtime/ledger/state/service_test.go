@@ -262,6 +262,34 @@ func TestClockOfOthers(t *testing.T) {
 	}
 }
 
+// TestClockOfSlot: a clock that was set back for the keys of one slot of several changes no other key, and what all keys have in common only down to
+// the time of the latest other one.
+func TestClockOfSlot(t *testing.T) {
+	for slot, want := range map[int]struct{ first, second, common int64 }{
+		0: {5, 7, 7}, 1: {1, 7, 7}, 2: {5, 1, 5}, 3: {5, 7, 7}, // a slot without a later key
+	} {
+		c := newCrowd(t, 2)
+		start := c.now
+		hash := func(n byte) (h [32]byte) { h[7] = 3 + n; return h } // it is in slot n + 1 of 3
+		for n, at := range []int64{5, 7} {
+			key := ledger.Key{ID: ledger.ID{byte(2 + n)}, Hash: hash(byte(n))}
+			c.apply(Record{Kind: ledger.KeyCreated, Key: key.ID, Now: start + at, Created: key})
+		}
+		c.s.usedUp, c.s.halt.Last, c.s.halt.Since = start+20, start+20, start+20
+		c.s.tokens.forgotten, c.s.activations.forgotten = start+day, start+day
+		c.apply(Record{Kind: ledger.ClockSet, Now: start + 1, Slots: 3, Slot: slot})
+		if got := [2]int64{c.s.keys[ledger.ID{2}].now - start, c.s.keys[ledger.ID{3}].now - start}; got != [2]int64{want.first, want.second} {
+			t.Errorf("slot %d: the keys are at %v, want %+v", slot, got, want)
+		}
+		common := [5]int64{c.s.usedUp, c.s.halt.Last, c.s.halt.Since, c.s.tokens.forgotten - attestationLife, c.s.activations.forgotten - activationLife}
+		for n, got := range common {
+			if got-start != want.common {
+				t.Errorf("slot %d: %d in common is %d, want %d", slot, n, got-start, want.common)
+			}
+		}
+	}
+}
+
 // TestOrderOfMany: what a clock or a restore does to many holds does not depend on the order in which memory has them.
 func TestOrderOfMany(t *testing.T) {
 	for name, kind := range map[string]ledger.Kind{"a clock": ledger.ClockSet, "a restore": ledger.ServiceRestored} {
