@@ -123,7 +123,7 @@ func (c *KeyChange) Validate() error {
 }
 
 // SlotOf returns the slot of the key whose secret has a SHA-256 hash, in a store with so many, the first of several included: 0 where there
-// is one slot, and otherwise not the first, which has the service-wide records (specification, slots).
+// is one slot, and otherwise not the first, which has the service-wide records (specification, slots.2).
 func SlotOf(hash [32]byte, all int) int {
 	if all == 1 {
 		return 0

@@ -45,7 +45,7 @@ func (s *State) applyClock(_ *keyState, lsn uint64, r *Record) error {
 		if k.now <= r.Now {
 			continue
 		}
-		if ofSlot(r) && ledger.SlotOf(k.key.Hash, r.Slots+1) != r.Slot {
+		if r.Slots != 0 && ledger.SlotOf(k.key.Hash, r.Slots+1) != r.Slot {
 			now = max(now, k.now)
 			continue
 		}

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,26 +45,4 @@ func (s *State) Keep(wanted func(*ledger.Key) bool, followed uint64) {
 	maps.DeleteFunc(s.replays.by, func(ref replayRef, _ replay) bool { return s.keys[ref.key] == nil })
 	s.replays.order = slices.DeleteFunc(s.replays.order[s.replays.head:], func(due replayDue) bool { return s.keys[due.ref.key] == nil })
 	s.replays.head = 0
-}
-
-// slotsEffect is the body of a division, and of its end, and begins that of what the log of one slot had.
-var slotsEffect = &field{
-	"slots", maxVarint,
-	func(r *Record, b []byte) []byte { return binary.AppendUvarint(b, uint64(r.Slots)) }, //nolint:gosec // 2 at least
-	func(r *Record, d *decoder) {
-		n := d.Uvarint()
-		d.Check(n >= 2 && n <= ledger.MaxSlots, "a division into too few slots, or too many")
-		r.Slots = int(min(n, ledger.MaxSlots)) //nolint:gosec // it is small
-	},
-}
-
-// slotEffect is one of the slots that slotsEffect tells the number of, or the first slot, which has no keys.
-var slotEffect = &field{
-	"slot", maxVarint,
-	func(r *Record, b []byte) []byte { return binary.AppendUvarint(b, uint64(r.Slot)) }, //nolint:gosec // 0 at least
-	func(r *Record, d *decoder) {
-		n := d.Uvarint()
-		d.Check(n <= uint64(r.Slots), "a slot that is none of its store") //nolint:gosec // 2 at least
-		r.Slot = int(min(n, ledger.MaxSlots))                             //nolint:gosec // it is small
-	},
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"encoding/binary"
+	"math"
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/codec"
@@ -36,13 +37,10 @@ const (
 
 // The fields of a decision.
 var (
-	decision   = &field{"event", idBytes + 3 + 2*(ledger.MaxRule+maxVarint) + maxRequest, (*Record).appendDecision, (*Record).readDecision}
-	about      = &field{"subject", maxSubject(), (*Record).appendSubject, (*Record).readSubject}
-	advances   = &field{"counters", 2*maxVarint + (ledger.MaxReservations+ledger.MaxSightings)*maxCounter, (*Record).appendCounters, (*Record).readCounters}
-	holdEffect = &field{
-		"hold", 1 + idBytes + 2*maxVarint + 1 + maxAmount + 2*32 + 3*(ledger.MaxEventText+maxVarint) + ledger.MaxIntent + maxVarint,
-		(*Record).appendHold, (*Record).readHold,
-	}
+	decision    = &field{"event", idBytes + 3 + 2*(ledger.MaxRule+maxVarint) + maxRequest, (*Record).appendDecision, (*Record).readDecision}
+	about       = &field{"subject", maxSubject(), (*Record).appendSubject, (*Record).readSubject}
+	advances    = &field{"counters", 2*maxVarint + (ledger.MaxReservations+ledger.MaxSightings)*maxCounter, (*Record).appendCounters, (*Record).readCounters}
+	holdEffect  = &field{"hold", 2 + idBytes + 6*maxVarint + maxAmount + 2*32 + 3*ledger.MaxEventText + ledger.MaxIntent, (*Record).appendHold, (*Record).readHold}
 	monthUsage  = &field{"usage", 2 * maxVarint, (*Record).appendUsage, (*Record).readUsage}
 	outbox      = &field{"outbox", maxOutbox, (*Record).appendOutbox, (*Record).readOutbox}
 	replayOf    = &field{"replay", maxReplay, (*Record).appendReplay, (*Record).readReplay}
@@ -69,9 +67,7 @@ var (
 	scopes = &field{"scopes", 1, func(r *Record, b []byte) []byte {
 		return append(b, byte(r.Created.Scopes))
 	}, func(r *Record, d *decoder) { r.Created.Scopes = d.scopes() }}
-	epoch = &field{"epoch", maxVarint, func(r *Record, b []byte) []byte {
-		return binary.AppendUvarint(b, r.Epoch)
-	}, func(r *Record, d *decoder) { r.Epoch = d.Uvarint() }}
+	epoch      = numberField("epoch", 0, upTo[uint64](math.MaxUint64), func(r *Record) *uint64 { return &r.Epoch })
 	deployment = &field{
 		"deployment", 2*32 + ledger.MaxKeyText + 2*maxVarint + 2 + 32 + maxVarint + ledger.MaxPolicyText + maxVarint + ledger.MaxProgram + maxVarint,
 		func(r *Record, b []byte) []byte { return r.Deployed.append(b) },
@@ -80,11 +76,9 @@ var (
 	names = &field{"names", 1 + maxVarint, func(r *Record, b []byte) []byte {
 		return binary.AppendUvarint(append(b, codec.Bit(r.Deployed.Named)), r.Deployed.Serial)
 	}, func(r *Record, d *decoder) { r.Deployed.Named, r.Deployed.Serial = d.Bool(), d.Uvarint() }}
-	defaultPolicy = &field{
-		"default", 32 + 2 + 2*maxVarint + ledger.MaxNamedKeys*idBytes,
-		func(r *Record, b []byte) []byte { return r.Default.append(b) },
-		func(r *Record, d *decoder) { r.Default = readDefaultEffect(d) },
-	}
+	defaultPolicy = &field{"default", 32 + 2 + 2*maxVarint + ledger.MaxNamedKeys*idBytes, func(r *Record, b []byte) []byte {
+		return r.Default.append(b)
+	}, func(r *Record, d *decoder) { r.Default = readDefaultEffect(d) }}
 )
 
 // The fields of holds, attestations and malformed requests.
@@ -103,19 +97,15 @@ var (
 	token       = idField("token", func(r *Record) *ledger.ID { return &r.Token })
 	tokenExpiry = timeField("expires", func(r *Record) *int64 { return &r.Expires })
 	planID      = idField("plan", func(r *Record) *ledger.ID { return &r.Plan })
-	code        = &field{"code", ledger.MaxRule + maxVarint, func(r *Record, b []byte) []byte {
-		return codec.AppendText(b, string(r.Ending.Code))
-	}, func(r *Record, d *decoder) { r.Ending.Code = errcode.Code(d.Text(ledger.MaxRule)) }}
-	request = &field{"request", maxRequest, (*Record).appendRequest, (*Record).readRequest}
+	code        = textField("code", ledger.MaxRule, func(r *Record) *errcode.Code { return &r.Ending.Code })
+	request     = &field{"request", maxRequest, (*Record).appendRequest, (*Record).readRequest}
 )
 
 // The fields of webhooks and pins.
 var (
-	webhook = &field{
-		"webhook", idBytes + ledger.MaxWebhookURL + maxVarint + 1 + ledger.MaxWebhookSecret + maxVarint + maxVarint,
-		func(r *Record, b []byte) []byte { return appendWebhook(b, r.Webhook) },
-		func(r *Record, d *decoder) { r.Webhook = readWebhook(d, r.Key) },
-	}
+	webhook = &field{"webhook", idBytes + ledger.MaxWebhookURL + 1 + ledger.MaxWebhookSecret + 3*maxVarint, func(r *Record, b []byte) []byte {
+		return appendWebhook(b, r.Webhook)
+	}, func(r *Record, d *decoder) { r.Webhook = readWebhook(d, r.Key) }}
 	webhookFormat = &field{"format", 1, func(r *Record, b []byte) []byte {
 		return append(b, byte(r.Webhook.Format))
 	}, func(r *Record, d *decoder) { r.Webhook.Format = d.webhookFormat() }}
@@ -129,16 +119,12 @@ var (
 		r.Webhook = &ledger.Webhook{Key: r.Key}
 		d.Copy(r.Webhook.ID[:])
 	}}
-	settlement = &field{
-		"settled", 1 + 3*maxVarint,
-		func(r *Record, b []byte) []byte { return r.Settled.append(b) },
-		func(r *Record, d *decoder) { r.Settled.read(d) },
-	}
-	pinsEffect = &field{
-		"pins", maxPins,
-		func(r *Record, b []byte) []byte { return r.Pins.Append(b) },
-		func(r *Record, d *decoder) { r.Pins = pins.ReadEffect(&d.Decoder) },
-	}
+	settlement = &field{"settled", 1 + 3*maxVarint, func(r *Record, b []byte) []byte {
+		return r.Settled.append(b)
+	}, func(r *Record, d *decoder) { r.Settled.read(d) }}
+	pinsEffect = &field{"pins", maxPins, func(r *Record, b []byte) []byte {
+		return r.Pins.Append(b)
+	}, func(r *Record, d *decoder) { r.Pins = pins.ReadEffect(&d.Decoder) }}
 )
 
 // haltEffect is a halt's reason and, where an operator signed it, the statement.
@@ -168,12 +154,13 @@ var restoration = &field{
 }
 
 // origin is the LSN that a copy has in the log that it was copied from.
-var origin = &field{"origin", maxVarint, func(r *Record, b []byte) []byte {
-	return binary.AppendUvarint(b, r.Origin)
-}, func(r *Record, d *decoder) {
-	r.Origin = d.Uvarint()
-	d.Check(r.Origin > 0, "a copy of no record")
-}}
+var origin = numberField("origin", 1, upTo[uint64](math.MaxUint64), func(r *Record) *uint64 { return &r.Origin })
+
+// slotsEffect is how many slots a store has, and slotEffect one of them, or the first, which has no keys.
+var (
+	slotsEffect = numberField("slots", 2, upTo(ledger.MaxSlots), func(r *Record) *int { return &r.Slots })
+	slotEffect  = numberField("slot", 0, func(r *Record) int { return r.Slots }, func(r *Record) *int { return &r.Slot })
+)
 
 // maybe is a field that a record may have, behind a byte that says whether it does.
 func maybe(f *field, has func(*Record) bool) *field {
@@ -203,11 +190,25 @@ func timeField(name string, at func(*Record) *int64) *field {
 	}, func(r *Record, d *decoder) { *at(r) = d.Time() }}
 }
 
+// numberField is a field that is a number within bounds.
+func numberField[T int | uint64](name string, least T, most func(*Record) T, at func(*Record) *T) *field {
+	return &field{name, maxVarint, func(r *Record, b []byte) []byte {
+		return binary.AppendUvarint(b, uint64(*at(r)))
+	}, func(r *Record, d *decoder) {
+		n := d.Uvarint()
+		d.Check(n >= uint64(least) && n <= uint64(most(r)), "a number of "+name+" that is out of bounds")
+		*at(r) = T(min(n, uint64(most(r))))
+	}}
+}
+
+// upTo is a bound that is the same in all records.
+func upTo[T int | uint64](n T) func(*Record) T { return func(*Record) T { return n } }
+
 // textField is a field that is a text of at most so many bytes.
-func textField(name string, limit int, at func(*Record) *string) *field {
+func textField[T ~string](name string, limit int, at func(*Record) *T) *field {
 	return &field{name, limit + maxVarint, func(r *Record, b []byte) []byte {
-		return codec.AppendText(b, *at(r))
-	}, func(r *Record, d *decoder) { *at(r) = d.Text(limit) }}
+		return codec.AppendText(b, string(*at(r)))
+	}, func(r *Record, d *decoder) { *at(r) = T(d.Text(limit)) }}
 }
 
 // maxSubject is the largest encoding of a subject.

@@ -56,11 +56,8 @@ type Record struct {
 	Restored *ledger.Restoration // of ServiceRestored
 	Rotation *ledger.Rotation    // of OperatorRotated
 	Drop     *ledger.Drop        // of EventsDropped
-
-	// Of StoreDivided and StoreJoined: how many slots the keys are in from then on, or were in until then. Of a ClockSet that was joined:
-	// how many there were, and that of which it is, 0 for the one that has no keys; Slots is 0 in one that is of all keys.
-	Slots int
-	Slot  int
+	Slots    int                 // of StoreDivided and StoreJoined: how many slots the keys are in from then on, or were in until then; of ClockSet: how many there were, 0 for all keys
+	Slot     int                 // of ClockSet: whose keys it is of; 0 for the slot that has none
 
 	// Origin is the LSN of the record that this one copies from another log, in kinds that Follow takes; 0 where it copies none.
 	Origin uint64
