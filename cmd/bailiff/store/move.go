@@ -201,10 +201,20 @@ func (c *importCommand) copy(std cli.Streams, s *cmdsettings.Settings, store *pg
 		}
 		return pebbleledger.Reading(from, pebbleledger.Options{}, func(log commit.Log) (err error) {
 			copied, err = over.copy(log, to, func(lsn uint64) { told.Reached("up to record %d", lsn) })
-			return err
+			return errors.Join(err, foreign(copied, s.Environment))
 		})
 	})
 	return copied, over, err
+}
+
+// foreign refuses a record with keys of other environments than that of the store, whose instances would refuse them.
+func foreign(copied commit.Copied, environment string) error {
+	for other, n := range copied.Environments {
+		if other != environment {
+			return cli.Fail("%d keys of the folder are of the environment %s, and the store's is %s, so nothing was imported; import into a store of %s, or revoke these keys first", n, other, environment, other)
+		}
+	}
+	return nil
 }
 
 // A divided is where the logs of slots end that a record was divided over, and the keys that sign that.

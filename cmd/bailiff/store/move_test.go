@@ -496,3 +496,14 @@ func TestRestored(t *testing.T) {
 		before = after
 	}
 }
+
+// TestImportForeign: a record of production does not become that of a test store, whose instances would refuse its keys.
+func TestImportForeign(t *testing.T) {
+	s := newSite(t)
+	t.Setenv("SVC_ENV", "test")
+	s.must(s.run(&initCommand{}))
+	s.fails("30 keys of the folder are of the environment production, and the store's is test, so nothing was imported", &importCommand{From: s.data})
+	if where := s.served(s.data); !slices.Equal(where, []string{"data"}) {
+		t.Errorf("a service would start over %v", where)
+	}
+}

@@ -15,6 +15,7 @@ type Copied struct {
 	ledger.Head
 	Groups, Keys int
 	Bytes        int64
+	Environments map[string]int // how many of the keys are good in each environment
 }
 
 // Copy fills an empty log with the groups of another one, byte for byte, and returns how many they are, and where they end. A log whose

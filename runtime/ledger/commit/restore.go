@@ -199,9 +199,13 @@ func (r *Restoring) Add(group []byte) error {
 
 // Filled returns how far the log is filled.
 func (r *Restoring) Filled() Copied {
-	keys := 0
-	r.past.state.Keys(func(ledger.Key) { keys++ })
-	return Copied{r.past.head, r.groups, keys, r.bytes}
+	filled := Copied{Head: r.past.head, Groups: r.groups, Bytes: r.bytes, Environments: map[string]int{}}
+	r.past.state.Keys(func(key ledger.Key) {
+		if filled.Keys++; key.Revoked == 0 {
+			filled.Environments[key.Environment]++
+		}
+	})
+	return filled
 }
 
 // Head returns the end of the log as far as it is filled.
