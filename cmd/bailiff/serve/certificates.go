@@ -3,6 +3,7 @@ package serve
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"os"
 	"sync/atomic"
@@ -43,12 +44,12 @@ func (p pair) Outlook(now time.Time) (text string, soon, bad bool) {
 func ReadPairs(s *cmdsettings.Settings) (pairs []pair, faults []error) {
 	for _, side := range []struct {
 		prefix, cert, key, authorities string
-		mutual                         bool
+		mutual, among                  bool
 	}{
-		{"SVC_TLS", s.TLSCert, s.TLSKey, "", false},
-		{"SVC_INTERNAL", s.InternalCert, s.InternalKey, s.InternalCA, true},
-		{"SVC_MIRROR", s.MirrorCert, s.MirrorKey, s.MirrorCA, true},
-		{"SVC_PEER", s.PeerCert, s.PeerKey, s.PeerCA, true},
+		{"SVC_TLS", s.TLSCert, s.TLSKey, "", false, false},
+		{"SVC_INTERNAL", s.InternalCert, s.InternalKey, s.InternalCA, true, false},
+		{"SVC_MIRROR", s.MirrorCert, s.MirrorKey, s.MirrorCA, true, false},
+		{"SVC_PEER", s.PeerCert, s.PeerKey, s.PeerCA, true, true},
 	} {
 		if side.cert == "" {
 			continue
@@ -59,6 +60,9 @@ func ReadPairs(s *cmdsettings.Settings) (pairs []pair, faults []error) {
 			names += ", _CA"
 			if err == nil {
 				err = trust(config, side.authorities)
+			}
+			if err == nil && side.among {
+				err = amongPeers(config, side.authorities)
 			}
 		}
 		if err != nil {
@@ -93,6 +97,25 @@ func trust(config *tls.Config, caFile string) error {
 		return fmt.Errorf("%s holds no certificates in PEM", caFile)
 	}
 	config.MinVersion, config.RootCAs, config.ClientCAs, config.ClientAuth = tls.VersionTLS13, pool, pool, tls.RequireAndVerifyClientCert
+	return nil
+}
+
+// amongPeers refuses a certificate that the other sides would not take, where all have the same authorities: as that of a server, and that of a
+// client. One that is good at another time is told by its outlook.
+func amongPeers(config *tls.Config, caFile string) error {
+	chain, intermediates := config.Certificates[0], x509.NewCertPool()
+	for _, der := range chain.Certificate[1:] {
+		if between, err := x509.ParseCertificate(der); err == nil {
+			intermediates.AddCert(between)
+		}
+	}
+	for _, usage := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} {
+		_, err := chain.Leaf.Verify(x509.VerifyOptions{Roots: config.RootCAs, Intermediates: intermediates, KeyUsages: []x509.ExtKeyUsage{usage}})
+		var invalid x509.CertificateInvalidError
+		if err != nil && !(errors.As(err, &invalid) && invalid.Reason == x509.Expired) {
+			return fmt.Errorf("the other instances would refuse this certificate: %w; have an authority in %s sign one for servers and clients", err, caFile)
+		}
+	}
 	return nil
 }
 

@@ -72,6 +72,27 @@ func TestPeers(t *testing.T) {
 	}
 }
 
+// TestAmongPeers: an instance does not start with a certificate that its own authorities did not sign, since no other one would take it.
+func TestAmongPeers(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	name := "a" + cmdsettings.PeerDomain("store")
+	for _, folder := range []string{dir, other} {
+		if err := certificate.Make(folder, "authority", name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for authorities, good := range map[string]bool{dir: true, other: false} {
+		s := &cmdsettings.Settings{PeerCert: filepath.Join(dir, name+".pem"), PeerKey: filepath.Join(dir, name+".key"), PeerCA: filepath.Join(authorities, "authority.pem")}
+		pairs, faults := ReadPairs(s)
+		switch {
+		case good && (len(pairs) != 1 || len(faults) != 0):
+			t.Errorf("a certificate by its authority: %v", faults)
+		case !good && (len(pairs) != 0 || len(faults) != 1 || !strings.HasPrefix(faults[0].Error(), "SVC_PEER_CERT, _KEY, _CA: the other instances would refuse this certificate: ")):
+			t.Errorf("a certificate by another authority: %v, %v", pairs, faults)
+		}
+	}
+}
+
 // TestPeersWithoutTLS: without certificates no API key leaves the machine, whatever address the database has.
 func TestPeersWithoutTLS(t *testing.T) {
 	alone := &service{calls: system.Real(time.Now)}
