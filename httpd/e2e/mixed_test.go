@@ -138,6 +138,7 @@ func TestMixedReleases(t *testing.T) {
 	t.Log(strings.TrimSpace(now.must("store", "level", "61")))
 	latest := starts(now)
 	wants(latest, "0.7", "PENDING")
+	now.fails("each instance of SVC_STORE needs an SVC_DATA_DIR of its own", "serve")
 	before.fails("this release reads records up to 50", "serve")
 }
 

@@ -9,6 +9,7 @@ import (
 	"bailiff/cmd/bailiff/client"
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/runtime/clock"
+	pebbleledger "bailiff/runtime/ledger/pebble"
 )
 
 // Command examines a service and prints its findings.
@@ -17,10 +18,10 @@ type Command struct {
 	cli.ProgressFlag
 }
 
-// Help says what is looked at.
+// Help lists the subjects of the examination.
 func (c *Command) Help() string {
 	return `Looks at the settings in the environment, and at what they name: the policy and its signature, signing keys, data,
-permissions, disk, clock, addresses, certificates, the database of SVC_STORE, and the record's chain. Run it as the service's user, with the
+permissions, disk, clock, addresses, certificates, the database of SVC_STORE and, in a data folder, the record's chain. Run it as the service's user, with the
 service's environment. It changes nothing. Where something is wrong the exit code is 1, and each finding says what to do.`
 }
 
@@ -43,6 +44,7 @@ type Patient struct {
 	settings *cmdsettings.Settings
 	Clock    clock.Clock
 	running  bool                 // a service runs on the data folder
+	waits    bool                 // one does that is not ready yet, as where another instance of SVC_STORE decides
 	working  func() (done func()) // says how long the record is verified, until it is done
 	Findings []Finding
 }
@@ -67,6 +69,8 @@ func (c *Command) Run(std cli.Streams) error {
 	if remote := client.DialAdmin(s.AdminSocket()); remote != nil {
 		p.running = true
 		p.examineHalt(remote)
+	} else {
+		p.waits = s.Store != "" && pebbleledger.Held(s.DataDir)
 	}
 	for _, examine := range []func(){
 		p.examineHosting, p.examineData, p.examineRetention, p.examineDisk, p.examineKeys, p.examineClock, p.examineAddresses, p.examineCertificates, p.examineStore, p.examineRecord,

@@ -73,7 +73,7 @@ func (p *Patient) examineHalt(service client.Admin) {
 	}
 }
 
-// examineData looks at who can get at what is kept.
+// examineData looks at who can get at the data.
 func (p *Patient) examineData() {
 	dir := p.settings.DataDir
 	info, err := os.Stat(dir)
@@ -204,6 +204,12 @@ func (p *Patient) examineAddresses() {
 	} else if _, err := os.Lstat(s.AdminSocket()); err == nil {
 		p.Add(Sound, "socket", "%s is left over; the next start replaces it", s.AdminSocket())
 	}
+	defer p.examineFiles()
+	p.judgeAddresses()
+	if p.waits {
+		p.Add(Sound, "addresses", "a service that waits, or starts, has the data folder %s; its addresses are not looked at", s.DataDir)
+		return
+	}
 	p.examineSocket(string(s.ListenUnix))
 	for _, row := range []struct { // as the service does
 		name    string
@@ -219,6 +225,11 @@ func (p *Patient) examineAddresses() {
 			defer listener.Close() // no sooner: two settings may name one address
 		}
 	}
+}
+
+// judgeAddresses adds the doubts about addresses, in use or not.
+func (p *Patient) judgeAddresses() {
+	s := p.settings
 	if address := s.AdminListen.Address; address != "" && !address.Local() {
 		p.Add(Doubt, "addresses", "SVC_ADMIN_LISTEN is %s: metrics are open to the network, and ask for no key; let only your monitoring reach it", address)
 	}
@@ -228,7 +239,6 @@ func (p *Patient) examineAddresses() {
 	if !s.Listen.Local() && s.TLSCert == "" {
 		p.Add(Doubt, "addresses", "SVC_LISTEN is %s: API keys travel in the open unless something in front speaks TLS; SVC_TLS_CERT and SVC_TLS_KEY set TLS up", s.Listen)
 	}
-	p.examineFiles()
 }
 
 // examineSocket looks at the API's socket, if there is to be one.

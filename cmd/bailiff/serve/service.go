@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"io"
 	"log/slog"
 	"net"
 	"sync"
@@ -50,6 +51,7 @@ type service struct {
 	guard        *clock.Guarded // of clock
 	watch        clockWatch
 	store        *pgledger.Store // nil: the record is in the data folder
+	folder       io.Closer       // with store: lets another process have the data folder
 	peers        peering
 	bodies       *budget.Budget
 	standby      *httpd.Standby   // answers clients while another instance decides; nil where the record is in the data folder

@@ -18,6 +18,7 @@ import (
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
+	pebbleledger "bailiff/runtime/ledger/pebble"
 	pgledger "bailiff/runtime/ledger/postgres"
 	"bailiff/runtime/ledger/reopen"
 	"bailiff/runtime/ledger/slots"
@@ -31,7 +32,11 @@ func (r *service) newStore(asked <-chan struct{}) (*pgledger.Store, error) {
 		return nil, nil
 	}
 	if _, err := os.Lstat(s.LedgerPath()); !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s has a record of its own, and SVC_STORE names another; nothing is taken over from it: set SVC_DATA_DIR to a new folder, or unset SVC_STORE", s.DataDir)
+		return nil, fmt.Errorf("%s has a record of its own, and SVC_STORE names another; nothing is taken over from it: copy it into an empty store with bailiff store import, or unset SVC_STORE, or set SVC_DATA_DIR to a new folder to begin without it", s.DataDir)
+	}
+	var err error
+	if r.folder, err = pebbleledger.Hold(s.DataDir); err != nil {
+		return nil, fmt.Errorf("%w; each instance of SVC_STORE needs an SVC_DATA_DIR of its own", err)
 	}
 	options, err := s.StoreOptions(r.calls)
 	if err != nil {
@@ -244,6 +249,7 @@ func (r *service) closeStore() {
 	if r.store != nil {
 		r.store.Close()
 		r.endStore()
+		r.folder.Close()
 	}
 }
 

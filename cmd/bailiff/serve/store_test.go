@@ -167,8 +167,11 @@ func TestStandByFirst(t *testing.T) {
 	}
 	r.settings.TLSCert, r.settings.TLSKey = "/nowhere/certificate", "/nowhere/key" // which it reads after that
 	r.settings.Store += "&default_transaction_read_only=on"
-	var err error
-	if r.store, err = r.newStore(nil); err != nil {
+	err := r.folder.Close()
+	if err == nil {
+		r.store, err = r.newStore(nil)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.store.Close)

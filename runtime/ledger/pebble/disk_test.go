@@ -315,3 +315,21 @@ func TestReopenAfterFailedSync(t *testing.T) {
 		l.Close()
 	}
 }
+
+// TestHold: a directory without a ledger is held by one process, too, and whether it is can be asked without making anything.
+func TestHold(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	if Held(dir) {
+		t.Error("a folder that is not there is held")
+	}
+	held, err := Hold(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Hold(dir); !errors.Is(err, ledger.ErrLocked) || !Held(dir) {
+		t.Errorf("held twice: %v", err)
+	}
+	if err := held.Close(); err != nil || Held(dir) {
+		t.Errorf("held after it was closed: %v", err)
+	}
+}

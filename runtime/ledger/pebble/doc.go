@@ -92,6 +92,24 @@ func openAgain(dir string, options Options) (closable, error) {
 	return openLog(dir, options)
 }
 
+// Hold takes a directory for this process until what it returns is closed, as Open does, where the record is elsewhere. The error wraps
+// ledger.ErrLocked where another process has it.
+func Hold(dir string) (io.Closer, error) {
+	return lock(dir, &Options{FS: vfs.Default})
+}
+
+// Held reports whether another process has a directory by Hold or Open. It makes nothing there.
+func Held(dir string) bool {
+	if _, err := vfs.Default.Stat(vfs.Default.PathJoin(dir, "LOCK")); err != nil {
+		return false
+	}
+	held, err := Hold(dir)
+	if err == nil {
+		err = held.Close()
+	}
+	return errors.Is(err, ledger.ErrLocked)
+}
+
 // lock takes the directory for this process.
 func lock(dir string, options *Options) (*pebble.Lock, error) {
 	if err := options.FS.MkdirAll(dir, 0o700); err != nil {
