@@ -111,6 +111,9 @@ func WithAdmin(std cli.Streams, ledgerIs presence, use func(context.Context, Adm
 	if err != nil {
 		return err
 	}
+	if err := reaches(ctx, s, l); err != nil {
+		return errors.Join(err, l.Close())
+	}
 	config := svc.Config{Ledger: l, Environment: s.Environment, Issuer: string(s.Issuer), Hosted: s.Hosted, Clock: clock.System(), Random: rand.Reader}
 	if s.OperatorKey != "" {
 		operator, err := attest.ParseOperatorKey(s.OperatorKey)
@@ -134,6 +137,61 @@ func openAlone(s *cmdsettings.Settings) (ledger.Ledger, error) {
 	return OpenLedger(s, system.Real(clock.System()), nil, nil, nil)
 }
 
+// reaches refuses a record that lacks what the last service signed that it had: a change would hide that, and count on from an older state. Without
+// a checkpoint, or keys that verify it, that is left to the next start.
+func reaches(ctx context.Context, s *cmdsettings.Settings, l ledger.Ledger) error {
+	signer, err := ExistingSigner(s)
+	if err != nil {
+		return nil
+	}
+	over, several := l.(*ofSlots)
+	if !several {
+		head, err := l.Head(ctx)
+		if err != nil {
+			return err
+		}
+		return reached(s, s.CheckpointPath(), signer, head)
+	}
+	for slot, log := range over.Here() {
+		head, err := log.Head(ctx)
+		if err == nil {
+			err = reached(s, s.SlotCheckpointPath(slot), signer, head)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reached holds the end of a log against a checkpoint, if there is one.
+func reached(s *cmdsettings.Settings, path string, signer *attest.Signer, head ledger.Head) error {
+	text, err := cli.ReadFile(path, attest.MaxCheckpointBytes)
+	if cli.IsMissing(path) {
+		return nil
+	}
+	var kept attest.Checkpoint
+	if err == nil {
+		kept, err = signer.CheckpointVerifier().Open(text)
+	}
+	if err != nil {
+		return cli.Fail("whether records are missing can't be found out by %s: %v; bailiff serve says what to do", path, err)
+	}
+	if !Reaches(head, kept) {
+		where := s.DataDir
+		if s.Store != "" {
+			where = "the database of SVC_STORE"
+		}
+		return cli.Fail("records are MISSING: %s, signed at %s, is of record %d, and the record in %s ends at %d; nothing was changed; bailiff serve says what to do", path, kept.At.Format(time.RFC3339), kept.LSN, where, head.LSN)
+	}
+	return nil
+}
+
+// Reaches reports whether a log that ends with a head may have the record that a checkpoint signed. Earlier groups are not looked at.
+func Reaches(head ledger.Head, kept attest.Checkpoint) bool {
+	return kept.Stream == head.Stream && (kept.LSN < head.LSN || kept.LSN == head.LSN && kept.Hash == head.Hash)
+}
+
 // openStore takes the record in the database for a command. It does not wait for an instance that has it.
 func openStore(s *cmdsettings.Settings) (ledger.Ledger, error) {
 	calls := system.Real(clock.System())
@@ -153,6 +211,9 @@ func openStore(s *cmdsettings.Settings) (ledger.Ledger, error) {
 	return &ofStore{l, store}, nil
 }
 
+// StorePatience is how long a command waits for an answer of the database.
+const StorePatience = 10 * time.Second
+
 // commandName ends the name of a command as an instance.
 const commandName = "/command"
 
@@ -163,6 +224,7 @@ func openSlots(s *cmdsettings.Settings, calls system.Calls) (ledger.Ledger, erro
 		return nil, err
 	}
 	stop, end := context.WithCancel(context.Background())
+	options.Patience = StorePatience
 	options.Name += commandName
 	options.Stop = stop.Done()
 	store, err := pgledger.NewStore(options)
@@ -210,6 +272,7 @@ func CommandStore(s *cmdsettings.Settings, calls system.Calls) (store *pgledger.
 	if err != nil {
 		return nil, nil, err
 	}
+	options.Patience = StorePatience
 	options.Name += commandName // an instance of the name would be taken for this process
 	stop := make(chan struct{})
 	close(stop)

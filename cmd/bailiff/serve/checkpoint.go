@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"bailiff/cmd/bailiff/client"
 	"bailiff/runtime/atomicfile"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
@@ -109,7 +110,7 @@ func (r *service) compare(path string, slot int, head ledger.Head) error {
 		return fmt.Errorf("%w: %s, signed at %s, is of record %d of the log %x, which the store does not have; if an instance of another store had the folder, "+
 			"set SVC_DATA_DIR to a new one; if the database was put back to a state from before that log began, find the one that has it",
 			errOtherStore, path, kept.At.Format(time.RFC3339), kept.LSN, kept.Stream)
-	case kept.Stream != head.Stream || kept.LSN > head.LSN || kept.LSN == head.LSN && kept.Hash != head.Hash:
+	case !client.Reaches(head, kept):
 		without := "restore a newer backup, or start once with serve --no-checkpoint to go on without them"
 		if r.store != nil {
 			without = "find the database that has them; where they are lost, say so once with bailiff store restored, and start each instance once with serve --no-checkpoint"
