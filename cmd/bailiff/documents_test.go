@@ -51,8 +51,8 @@ var unrunnable = map[string]string{
 	"runbooks bailiff approvers suspend":                   "needs a passkey, which httpd/e2e.TestApprovalBounds makes",
 	"runbooks mv /etc/bailiff/keys":                        "needs instances over a database; cmd/bailiff/serve.TestSignersOfStore starts some with other keys",
 	"runbooks cat new-peers-ca.pem":                        "needs instances that trust each other; cmd/bailiff/serve has their certificates read again",
-	"runbooks psql \"$OWNER_URL\" -c \"CREATE":             "needs a database, in which runtime/ledger/postgres.TestRole makes roles",
-	"runbooks psql \"$OWNER_URL\" -c 'DROP":                "needs a database, in which runtime/ledger/postgres.TestRole makes roles",
+	"runbooks psql \"$ADMIN_URL\" -c \"CREATE":             "needs a database, in which runtime/ledger/postgres.TestRole makes roles",
+	"runbooks psql \"$ADMIN_URL\" -c 'DROP":                "needs a database, in which runtime/ledger/postgres.TestRole makes roles",
 }
 
 // front is the bailiff that blocks find. It says yes where the command asks, and ends what would run until it is interrupted as soon as it

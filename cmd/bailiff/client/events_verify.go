@@ -312,6 +312,9 @@ func (c *eventsVerifyCommand) checkpoint(s part, path string) (kept attest.Check
 	if verifier, err = c.Verifier(s.Settings); err != nil || s.unkept {
 		return kept, verifier, err
 	}
+	if c.Checkpoint == "" && s.Store != "" && cli.IsMissing(path) {
+		return kept, nil, cli.Fail("there is no %s, since this instance has not decided: verify on the machine of one that has, or give --no-checkpoint", path)
+	}
 	text, err := cli.ReadFile(path, attest.MaxCheckpointBytes)
 	if err != nil {
 		return kept, nil, err

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"bailiff/cmd/bailiff/client"
 	pgledger "bailiff/runtime/ledger/postgres"
 	"bailiff/runtime/ledger/state"
 	"bailiff/runtime/system"
@@ -22,6 +23,7 @@ func (p *Patient) examineStore() {
 		p.Add(Trouble, "store", "%v", err)
 		return
 	}
+	options.Patience = client.StorePatience
 	store, err := pgledger.NewStore(options)
 	if err != nil {
 		p.Add(Trouble, "store", "%v", err)
@@ -58,7 +60,10 @@ func (p *Patient) judgeStore(status *pgledger.Status, trust bool) {
 	case status.Unsafe != "":
 		p.Add(Trouble, "store", "%s", status.Unsafe)
 	}
-	if status.Lone != "" && !trust {
+	switch {
+	case status.Lone != "" && status.Standbys == 0:
+		p.Add(Trouble, "store", "no standby is connected, and synchronous_standby_names is %q: nothing is decided until one is back, or the setting names one that is there", status.Lone)
+	case status.Lone != "" && !trust:
 		p.Add(Doubt, "store", "synchronous_standby_names is %q: losing one standby stops every decision until it is back or the setting names another one; with a second standby, ANY 1 (b, c) does without either", status.Lone)
 	}
 	if status.Moved != "" {

@@ -187,6 +187,9 @@ func tell(std cli.Streams, status *pgledger.Status, lease time.Duration) error {
 	if status.Unsafe != "" {
 		fmt.Fprintf(std.Out, "warning: %s\n", status.Unsafe)
 	}
+	if status.Lone != "" && status.Standbys == 0 {
+		fmt.Fprintf(std.Out, "warning: no standby is connected, and synchronous_standby_names is %q: nothing is decided until one is back\n", status.Lone)
+	}
 	if status.Changes {
 		fmt.Fprintln(std.Out, "warning: this role may change the record; let the services use one that bailiff store init --role has prepared")
 	}
@@ -271,6 +274,7 @@ func with(use func(*cmdsettings.Settings, *pgledger.Store) error) error {
 	if err != nil {
 		return cli.Usage("%v", err)
 	}
+	options.Patience = client.StorePatience
 	store, err := pgledger.NewStore(options)
 	if err != nil {
 		return cli.Usage("%v", err)

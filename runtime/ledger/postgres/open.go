@@ -29,6 +29,8 @@ type Options struct {
 	Peer string
 	// Lease is how long an owner may be silent, by the database's clock. All instances have the same.
 	Lease time.Duration
+	// Patience is how long a command looks for the primary, and waits for an answer; 0 in an instance, which has no longer than its lease.
+	Patience time.Duration
 	// Trust takes a database without a synchronous standby, as one that copies what it keeps below SQL.
 	Trust       bool
 	Environment string // of the service; a database is of one
@@ -68,8 +70,8 @@ func NewStore(o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	find.require, find.lease = !o.Trust, o.Lease
-	s := &Store{options: o, find: find, db: newPostgres(find, o.Lease)}
+	find.require, find.lease, find.persists = !o.Trust, o.Lease, o.Patience > 0
+	s := &Store{options: o, find: find, db: newPostgres(find, max(o.Lease, o.Patience))}
 	s.Slot = newSlot(s, 0)
 	return s, nil
 }

@@ -165,6 +165,7 @@ func (s *session) number(sql string, args ...any) (n int64, err error) {
 type finder struct {
 	hosts    []*pgx.ConnConfig
 	warnings bool // a warning makes a statement unknown; tests switch it off
+	persists bool // hosts that do not answer in time are asked again, for as long as the statement may take
 	require  bool // nothing counts that the primary keeps without a synchronous standby
 	calls    calls
 	highest  atomic.Int64 // of the timelines that were seen
@@ -240,7 +241,17 @@ func (f *finder) primary(ctx context.Context) (*connection, error) {
 	if len(f.hosts) == 1 {
 		return f.single(ctx)
 	}
-	ctx, cancel := f.calls.timers.Timeout(ctx, nil, hostPatience)
+	for patience := hostPatience; ; patience *= 2 {
+		conn, err := f.among(ctx, patience)
+		if err == nil || !f.persists || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return conn, err
+		}
+	}
+}
+
+// among is primary of several hosts, which have so long to answer.
+func (f *finder) among(ctx context.Context, patience time.Duration) (*connection, error) {
+	ctx, cancel := f.calls.timers.Timeout(ctx, nil, patience)
 	defer cancel()
 	if latest := f.latest.Load(); latest != nil {
 		a := ask(ctx, latest.host)

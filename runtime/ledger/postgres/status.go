@@ -73,7 +73,7 @@ func (s *Store) Init(o Setup) (fresh bool, err error) {
 	}
 	err = s.db.transact(func(ctx context.Context, t pgx.Tx) error {
 		if _, err := t.Exec(ctx, tables); err != nil {
-			return fmt.Errorf("making the tables: %w", err)
+			return fmt.Errorf("making the tables, which the role that owns them does: %w", err)
 		}
 		if _, err := t.Exec(ctx, sqlInit, tablesLevel, s.options.Environment, state.Latest(), max(1, o.Slots)); err != nil {
 			return fmt.Errorf("making the tables: %w", err)
@@ -130,10 +130,12 @@ type Status struct {
 
 	Instances []InstanceStatus
 
-	Lone    string        // the setting by which the loss of one standby stops every commit; "" where it does not
-	Unsafe  string        // why what the database confirms may be lost with its machine; "" where it is not
-	Changes bool          // the role may change or remove groups
-	Offset  time.Duration // of the database's clock
+	Lone string // the setting by which the loss of one standby stops every commit; "" where it does not
+	// Standbys is how many standbys are connected.
+	Standbys int
+	Unsafe   string        // why what the database confirms may be lost with its machine; "" where it is not
+	Changes  bool          // the role may change or remove groups
+	Offset   time.Duration // of the database's clock
 }
 
 // A SlotStatus is a slot, and who has it.
@@ -212,10 +214,11 @@ func (s *Store) Status() (status Status, err error) {
 		if status.Unsafe = lossy.Error(); s.options.Trust {
 			status.Unsafe = lossy.trusted()
 		}
+		status.Unsafe = strings.TrimPrefix(status.Unsafe, "ledger: ")
 	} else if err != nil {
 		return status, err
 	}
-	status.Lone, err = s.db.lone()
+	status.Lone, status.Standbys, err = s.db.lone()
 	return status, err
 }
 
@@ -244,6 +247,9 @@ func slotsStatus(ctx context.Context, c *pgx.Conn) ([]SlotStatus, error) {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
+// errStandby says that no record can be added to the only database that is named.
+var errStandby = errors.New("ledger: the database is a standby, and takes no records; have SVC_STORE name the primary, or all hosts")
+
 // A lossyError says that the database may lose what it has confirmed when its machine is lost.
 type lossyError struct{ setting, value string }
 
@@ -268,9 +274,13 @@ func (p *postgres) replicated() error { return p.asking.do(lossy) }
 func lossy(ctx context.Context, c *pgx.Conn) error {
 	settings := [...]string{"synchronous_standby_names", "fsync", "synchronous_commit"}
 	var values [len(settings)]string
-	err := c.QueryRow(ctx, `SELECT current_setting($1), current_setting($2), current_setting($3)`, settings[0], settings[1], settings[2]).Scan(&values[0], &values[1], &values[2])
+	var standby bool
+	err := c.QueryRow(ctx, `SELECT current_setting($1), current_setting($2), current_setting($3), pg_is_in_recovery()`, settings[0], settings[1], settings[2]).Scan(&values[0], &values[1], &values[2], &standby)
 	if err != nil {
 		return err
+	}
+	if standby {
+		return errStandby
 	}
 	for i, value := range values {
 		if value == "" || value == "off" || value == "local" || value == "remote_write" {
@@ -284,18 +294,18 @@ func lossy(ctx context.Context, c *pgx.Conn) error {
 var standbyNames = regexp.MustCompile(`(?is)^\s*(?:(?:FIRST|ANY)?\s*(\d+)\s*\((.*)\)|(.*?))\s*$`)
 
 // lone returns the setting that names the synchronous standbys where a commit waits for all that there are of these, "" where one may be lost.
-func (p *postgres) lone() (setting string, err error) {
-	var connected int
+// connected is how many standbys there are.
+func (p *postgres) lone() (setting string, connected int, err error) {
 	err = p.asking.do(func(ctx context.Context, c *pgx.Conn) error {
 		return c.QueryRow(ctx, `SELECT current_setting('synchronous_standby_names'), (SELECT count(*) FROM pg_stat_replication)`).Scan(&setting, &connected)
 	})
 	if err != nil {
-		return "", fmt.Errorf("ledger: asking the database for its standbys: %w", err)
+		return "", 0, fmt.Errorf("ledger: asking the database for its standbys: %w", err)
 	}
 	if setting == "" || spares(setting, connected) > 0 {
-		return "", nil
+		setting = ""
 	}
-	return setting, nil
+	return setting, connected, nil
 }
 
 // spares returns how many of the standbys that a setting names may be lost until commits wait. * is for all that are connected.

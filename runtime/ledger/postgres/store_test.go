@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 
 	"bailiff/fuzz/kit/pgtest"
 	"bailiff/fuzz/kit/seed"
+	netwire "bailiff/fuzz/kit/wire"
 	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
@@ -333,8 +335,11 @@ func TestSpares(t *testing.T) {
 
 // TestStatus tells who decides, and who waits.
 func TestStatus(t *testing.T) {
-	primary, _ := pgtest.StartPair(t)
+	primary, standby := pgtest.StartPair(t)
 	store := newStore(t, primary.URL(), "a", false)
+	if err := newStore(t, standby.URL(), "a", false).db.replicated(); !errors.Is(err, errStandby) {
+		t.Errorf("a standby alone: %v", err)
+	}
 	if _, err := store.Status(); err == nil || !strings.Contains(err.Error(), "bailiff store init") {
 		t.Errorf("without tables: %v", err)
 	}
@@ -360,8 +365,8 @@ func TestStatus(t *testing.T) {
 	if want := []InstancePolicy{{"a", "1"}, {"b", ""}}; err != nil || !slices.Equal(policies, want) {
 		t.Errorf("default policies %v, want %v: %v", policies, want, err)
 	}
-	if status.Lone == "" {
-		t.Error("it is not said that there is one standby")
+	if status.Lone == "" || status.Standbys != 1 {
+		t.Errorf("%d standbys are connected, and it is not said that there is one: %q", status.Standbys, status.Lone)
 	}
 	if status.Owner != "a" || len(status.Instances) != 2 || status.Instances[1].Name != "b" || status.Unsafe != "" || status.Term != 1 || status.Offset.Abs() > MaxClockOffset {
 		t.Errorf("%+v", status)
@@ -378,4 +383,32 @@ func TestStatus(t *testing.T) {
 		t.Errorf("%+v", counts)
 	}
 	must(t, store.db.query(func(context.Context, *pgx.Conn) error { return nil }))
+}
+
+// TestPatience: a command asks hosts again that do not answer in the time that an instance has for all of them, and gives up on those that refuse.
+func TestPatience(t *testing.T) {
+	server := pgtest.Start(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	wire := netwire.New(t, listener, "unix", server.Socket())
+	refused, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, errors.Join(err, refused.Close()))
+	url := "postgres://postgres@" + wire.Address() + "," + refused.Addr().String() + "/postgres?sslmode=disable"
+	for patience, finds := range map[time.Duration]bool{0: false, 30 * time.Second: true} {
+		wire.Set(netwire.Holds)
+		o := Options{URL: url, Name: "a", Lease: 20 * time.Second, Patience: patience, Trust: true, Environment: "test"}
+		store, err := NewStore(o)
+		must(t, err)
+		time.AfterFunc(2*hostPatience, func() { wire.Set(netwire.None) })
+		if err := store.db.replicated(); (err == nil || errors.As(err, new(*lossyError))) != finds {
+			t.Errorf("with a patience of %v: %v", patience, err)
+		}
+		store.Close()
+	}
+	none, err := NewStore(Options{URL: "postgres://postgres@127.0.0.1:1," + refused.Addr().String() + "/postgres?sslmode=disable", Name: "a", Lease: time.Second, Patience: time.Hour})
+	must(t, err)
+	defer none.Close()
+	if err := none.db.replicated(); err == nil || !strings.Contains(err.Error(), "none of the databases is the primary") {
+		t.Errorf("hosts that refuse: %v", err)
+	}
 }
