@@ -3,6 +3,7 @@ package joining
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -58,7 +59,8 @@ func (j *Joined) Reached(slot int, lsn uint64) uint64 {
 // Join fills an empty log with those of slots. It has the log that was divided, byte for byte, where one was; then the record of the joining,
 // which begins a stream; then the records of all slots, in the order of their times, each slot's in its own order, with new LSNs. A record of
 // the whole service comes once, after all that a slot has before its copy. Records of one slot alone are left out: copies, those of retention, and the
-// division. A clock that was set back is told as that of its slot's keys. The log is read again, and has to come to the same of every key as
+// division. A clock that was set back is told as that of its slot's keys and, at the end,
+// as that of all, with the latest time at which a slot is. The log is read again, and has to come to the same of every key as
 // its slot's alone. The error wraps ledger.ErrDropped where retention has dropped records of a slot that are not at hand.
 func Join(to commit.Log, o *Options) (*Joined, error) {
 	if len(o.From) < 3 { // the first has no keys
@@ -69,7 +71,7 @@ func Join(to commit.Log, o *Options) (*Joined, error) {
 		return nil, err
 	}
 	for slot := range o.From {
-		j.sources = append(j.sources, newSource(slot, o, j.begins[slot]))
+		j.sources = append(j.sources, newSource(slot, o, j.begins[slot], j.reached[slot]))
 	}
 	defer func() {
 		for _, s := range j.sources {
@@ -92,6 +94,7 @@ type joining struct {
 	joined   *Joined
 	filling  *commit.Restoring
 	begins   []ledger.Head // where the slots' logs begin, the first one's where it was divided
+	reached  []int64       // the times at which they are there, but of the first one, whose keys the others have
 	stream   [16]byte
 	whole    []byte    // the state where a log was divided; nil where no slot's records after that were dropped
 	bound    *[32]byte // the default policy that the record before has bound; nil where it is another record
@@ -102,6 +105,7 @@ type joining struct {
 	restored int             // how many restorations are there
 	defaults []*state.Record // by slot, the one that has bound the latest default policy
 	inForce  [32]byte        // the default policy that was bound last in the log that is made
+	set      bool            // the clock of a slot was set back
 }
 
 // begin checks where the logs begin, and has the one that is made begin.
@@ -117,6 +121,11 @@ func (j *joining) begin(to commit.Log) error {
 		if err != nil {
 			return err
 		}
+		reached := int64(0)
+		if from != nil && slot > 0 {
+			reached = from.Reached()
+		}
+		j.reached = append(j.reached, reached)
 		if begins.LSN == j.Divided && from != nil { // with its secret the states can be compared
 			fresh = from.Fresh()
 		}
@@ -206,7 +215,7 @@ func (j *joining) merge() error {
 			}
 		}
 		if len(j.waiting) == 0 {
-			return errors.Join(j.bindLatest(), j.filling.Flush())
+			return errors.Join(j.bindLatest(), j.setClock(), j.filling.Flush())
 		}
 		if err := j.release(); err != nil {
 			return err
@@ -242,6 +251,16 @@ func (j *joining) bindLatest() error {
 		return nil
 	}
 	_, err := j.filling.Put(latest)
+	return err
+}
+
+// setClock brings what all keys have in common back to the latest time at which a slot is, where a clock was set back.
+func (j *joining) setClock() error {
+	if !j.set {
+		return nil
+	}
+	latest := slices.MaxFunc(j.sources, func(a, b *source) int { return cmp.Compare(a.latest, b.latest) }).latest
+	_, err := j.filling.Put(&state.Record{Kind: ledger.ClockSet, Now: latest})
 	return err
 }
 
@@ -336,7 +355,7 @@ func (j *joining) add(s *source) error {
 		bound := *r
 		j.defaults[s.slot], j.inForce = &bound, r.Default.PolicyHash
 	case ledger.ClockSet:
-		r.Slots, r.Slot = len(j.From)-1, s.slot
+		r.Slots, r.Slot, j.set = len(j.From)-1, s.slot, true
 	}
 	if j.isBound(r) {
 		j.number(s, 0)
@@ -426,7 +445,7 @@ func (j *joining) alone(slot int) (*state.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newSource(slot, j.Options, j.begins[slot])
+	s := newSource(slot, j.Options, j.begins[slot], 0)
 	defer s.stop()
 	for last := j.Divided; ; {
 		more, err := s.advance()

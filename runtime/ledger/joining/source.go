@@ -20,15 +20,16 @@ type source struct {
 	record state.Record // the one at lsn
 	chain  commit.Chain // of the groups of the log
 
-	restored int // how many restorations of it are in the log that is made
+	latest   int64 // the time at which it is: that of its latest record, or the one to which its clock was set back
+	restored int   // how many restorations of it are in the log that is made
 }
 
 // errStopped says that no more records are wanted.
 var errStopped = errors.New("ledger: no more records are wanted")
 
 // newSource begins to read a slot's records from after the division.
-func newSource(slot int, o *Options, begins ledger.Head) *source {
-	s := &source{slot: slot, begins: begins, lsn: o.Divided, chain: commit.Chain{Head: begins}}
+func newSource(slot int, o *Options, begins ledger.Head, reached int64) *source {
+	s := &source{slot: slot, begins: begins, latest: reached, lsn: o.Divided, chain: commit.Chain{Head: begins}}
 	s.next, s.stop = iter.Pull2(func(yield func(uint64, error) bool) {
 		visit := func(lsn uint64, r *state.Record) error {
 			if s.record = *r; !yield(lsn, nil) {
@@ -78,6 +79,9 @@ func (s *source) advance() (more bool, err error) {
 		return false, fmt.Errorf("%w: record %d follows record %d", ledger.ErrCorrupt, lsn, s.lsn)
 	}
 	s.lsn = lsn
+	if s.latest = max(s.latest, s.record.Now); s.record.Kind == ledger.ClockSet {
+		s.latest = s.record.Now
+	}
 	return true, nil
 }
 

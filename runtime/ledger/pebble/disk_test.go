@@ -318,18 +318,46 @@ func TestReopenAfterFailedSync(t *testing.T) {
 
 // TestHold: a directory without a ledger is held by one process, too, and whether it is can be asked without making anything.
 func TestHold(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "data")
-	if Held(dir) {
-		t.Error("a folder that is not there is held")
+	if dir := os.Getenv("BAILIFF_TEST_HOLD"); dir != "" { // the other process
+		if _, err := Hold(dir); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println("held")
+		_, _ = os.Stdin.Read(make([]byte, 1))
+		return
 	}
-	held, err := Hold(dir)
+	dir := t.TempDir()
+	if Held(dir) {
+		t.Error("a folder without a lock is held")
+	}
+	other := exec.Command(os.Args[0], "-test.run", "^TestHold$")
+	other.Env = append(os.Environ(), "BAILIFF_TEST_HOLD="+dir)
+	ends, err := other.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	says, err := other.StdoutPipe()
+	if err == nil {
+		err = other.Start()
+	}
+	if err == nil {
+		_, err = says.Read(make([]byte, 4))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Hold(dir); !errors.Is(err, ledger.ErrLocked) || !Held(dir) {
 		t.Errorf("held twice: %v", err)
 	}
-	if err := held.Close(); err != nil || Held(dir) {
-		t.Errorf("held after it was closed: %v", err)
+	if info, err := os.Stat(filepath.Join(dir, lockName)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the lock is open to others: %v, %v", info.Mode(), err)
 	}
+	if err := errors.Join(ends.Close(), other.Wait()); err != nil || Held(dir) {
+		t.Errorf("held after the other process has ended: %v", err)
+	}
+	held, err := Hold(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held.Close()
 }

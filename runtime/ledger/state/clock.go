@@ -24,6 +24,11 @@ func (s *State) Latest() (latest int64) {
 	return latest
 }
 
+// Reached returns the latest time of all that a clock that is set brings back.
+func (s *State) Reached() int64 {
+	return max(s.Latest(), s.usedUp, s.tokens.forgotten-attestationLife, s.activations.forgotten-activationLife)
+}
+
 // SetClock fills in the record that time goes back to at; r.Kind is NoRecord where no key is later.
 func (s *State) SetClock(at int64, r *Record) error {
 	r.reset()
@@ -37,16 +42,10 @@ func (s *State) SetClock(at int64, r *Record) error {
 }
 
 // applyClock brings every key whose time is later back, with all that would end later than its length from then (decisions,
-// section 7): so a jump that is undone is undone. Where the record is of a slot, so are the keys, and what all keys have in common
-// goes back no further than to the time of the latest other key.
+// section 7): so a jump that is undone is undone. Where the record is of a slot, so are the keys, and what all keys have in common stays.
 func (s *State) applyClock(_ *keyState, lsn uint64, r *Record) error {
-	now := r.Now
 	for _, k := range s.inOrder() {
-		if k.now <= r.Now {
-			continue
-		}
-		if r.Slots != 0 && ledger.SlotOf(k.key.Hash, r.Slots+1) != r.Slot {
-			now = max(now, k.now)
+		if k.now <= r.Now || r.Slots != 0 && ledger.SlotOf(k.key.Hash, r.Slots+1) != r.Slot {
 			continue
 		}
 		bringHalt(&k.key.Halt, r.Now)
@@ -56,10 +55,13 @@ func (s *State) applyClock(_ *keyState, lsn uint64, r *Record) error {
 		k.hooks.bring(r.Now)
 		k.now, k.lsn = r.Now, lsn
 	}
-	bringHalt(&s.halt, now)
-	s.usedUp = min(s.usedUp, now)
-	s.tokens.forgotten = min(s.tokens.forgotten, now+attestationLife)
-	s.activations.forgotten = min(s.activations.forgotten, now+activationLife)
+	if r.Slots != 0 {
+		return nil
+	}
+	bringHalt(&s.halt, r.Now)
+	s.usedUp = min(s.usedUp, r.Now)
+	s.tokens.forgotten = min(s.tokens.forgotten, r.Now+attestationLife)
+	s.activations.forgotten = min(s.activations.forgotten, r.Now+activationLife)
 	return nil
 }
 

@@ -133,10 +133,8 @@ var kinds = [256]kind{
 		of:    noKey, apply: (*State).applyDefault, show: (*Record).showDefault,
 	},
 	ledger.ClockSet: {
-		forms: []form{
-			{number: 23, about: "of no key: its time is what time it is"},
-			{number: 61, about: "of no key: its time is what time it is for the keys of one of so many slots", needs: ofSlot, fields: []*field{slotsEffect, slotEffect}},
-		},
+		forms: []form{{number: 23, about: "of no key: its time is what time it is"},
+			{number: 61, about: "of no key: its time is what time it is for the keys of one of so many slots", needs: ofSlot, fields: []*field{slotsEffect, slotEffect}}},
 		of: noKey, apply: (*State).applyClock,
 	},
 	ledger.RequestMalformed: {
