@@ -127,7 +127,7 @@ func drop(signer *attest.Signer, log, exports string) error {
 
 // withAdmin is client.WithAdmin where there may be no data yet.
 func withAdmin(std cli.Streams, use func(context.Context, client.Admin) error) error {
-	return client.WithAdmin(std, true, use)
+	return client.WithAdmin(std, client.MayCreate, use)
 }
 
 // A place is a data folder, and the signing keys that go with it.

@@ -10,10 +10,12 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -71,13 +73,14 @@ type Admin interface {
 	ForgetTools(ctx context.Context, choice policies.PinChoice) (policies.PinQuery, error)
 }
 
-// presence says what to do where the data folder holds no ledger.
-type presence bool
+// presence says what to do where the data folder holds no ledger, or not all of it.
+type presence int
 
 // What to do without a ledger.
 const (
-	MustExist presence = false // a question about nothing is most likely asked in the wrong folder
-	mayCreate presence = true
+	MustExist presence = iota // a question about nothing is most likely asked in the wrong folder
+	Changes                   // the same of a change, which is refused where records are missing, too
+	MayCreate
 )
 
 // WithAdmin calls use with the service that runs on the data folder or, where none does, with the ledger there.
@@ -97,7 +100,7 @@ func WithAdmin(std cli.Streams, ledgerIs presence, use func(context.Context, Adm
 		if err := Moved(s); err != nil {
 			return err
 		}
-		if ledgerIs == MustExist {
+		if ledgerIs != MayCreate {
 			return cli.Fail("there is no data in %s; go to the service's folder, or set SVC_DATA_DIR", s.DataDir)
 		}
 		fmt.Fprintln(std.Err, "bailiff: making new data in", s.DataDir)
@@ -106,13 +109,10 @@ func WithAdmin(std cli.Streams, ledgerIs presence, use func(context.Context, Adm
 		return err
 	}
 	done := cli.ProgressFlag{}.Start(std, "reading the record").Working()
-	l, err := openAlone(s)
+	l, err := openAlone(s, ledgerIs, func(err error) { fmt.Fprintln(std.Err, "bailiff: warning:", cli.Plain(err)) })
 	done()
 	if err != nil {
 		return err
-	}
-	if err := reaches(ctx, s, l); err != nil {
-		return errors.Join(err, l.Close())
 	}
 	config := svc.Config{Ledger: l, Environment: s.Environment, Issuer: string(s.Issuer), Hosted: s.Hosted, Clock: clock.System(), Random: rand.Reader}
 	if s.OperatorKey != "" {
@@ -129,62 +129,85 @@ func WithAdmin(std cli.Streams, ledgerIs presence, use func(context.Context, Adm
 	return err
 }
 
-// openAlone opens the ledger that no service has.
-func openAlone(s *cmdsettings.Settings) (ledger.Ledger, error) {
+// openAlone opens the ledger that no service has. Where records are missing a question is answered, and warn is called.
+func openAlone(s *cmdsettings.Settings, ledgerIs presence, warn func(error)) (ledger.Ledger, error) {
 	if s.Store != "" {
-		return openStore(s)
+		return openStore(s, ledgerIs, warn)
 	}
-	return OpenLedger(s, system.Real(clock.System()), nil, nil, nil)
+	if cli.IsMissing(s.LedgerPath()) && !cli.IsMissing(s.CheckpointPath()) && Moved(s) == nil {
+		return nil, cli.Fail("%s is gone, and %s says that there was one; restore the data from a backup", s.LedgerPath(), s.CheckpointPath())
+	}
+	l, err := OpenLedger(s, system.Real(clock.System()), nil, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	head, err := l.Head(context.Background())
+	if err == nil {
+		err = ledgerIs.judge(ends{s.CheckpointPath(): head}.missing(s), warn)
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
 }
 
-// reaches refuses a record that lacks what the last service signed that it had: a change would hide that, and count on from an older state. Without
-// a checkpoint, or keys that verify it, that is left to the next start.
-func reaches(ctx context.Context, s *cmdsettings.Settings, l ledger.Ledger) error {
+// judge returns an error that keeps a command from changing a record.
+func (p presence) judge(missing error, warn func(error)) error {
+	if missing != nil && p == MustExist {
+		warn(missing)
+		return nil
+	}
+	return missing
+}
+
+// ends are the ends of logs, by the paths of their checkpoints.
+type ends map[string]ledger.Head
+
+// missing returns an error where a log lacks what the last service signed that it had: a change would hide that, and count on from an older state.
+// Without a checkpoint, or keys that verify it, that is left to the next start.
+func (e ends) missing(s *cmdsettings.Settings) error {
 	signer, err := ExistingSigner(s)
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // the next start says so
 	}
-	over, several := l.(*ofSlots)
-	if !several {
-		head, err := l.Head(ctx)
-		if err != nil {
-			return err
+	for _, path := range slices.Sorted(maps.Keys(e)) {
+		if cli.IsMissing(path) {
+			continue
 		}
-		return reached(s, s.CheckpointPath(), signer, head)
-	}
-	for slot, log := range over.Here() {
-		head, err := log.Head(ctx)
+		text, err := cli.ReadFile(path, attest.MaxCheckpointBytes)
+		var kept attest.Checkpoint
 		if err == nil {
-			err = reached(s, s.SlotCheckpointPath(slot), signer, head)
+			kept, err = signer.CheckpointVerifier().Open(text)
 		}
 		if err != nil {
-			return err
+			return cli.Fail("whether records are missing can't be found out by %s: %v; bailiff serve says what to do", path, err)
+		}
+		if head := e[path]; !Reaches(head, kept) {
+			return cli.Fail("records are MISSING: %s, signed at %s, is of record %d of the log %x, and the log ends at %d of %x; bailiff serve says what to do",
+				path, kept.At.Format(time.RFC3339), kept.LSN, kept.Stream, head.LSN, head.Stream)
 		}
 	}
 	return nil
 }
 
-// reached holds the end of a log against a checkpoint, if there is one.
-func reached(s *cmdsettings.Settings, path string, signer *attest.Signer, head ledger.Head) error {
-	text, err := cli.ReadFile(path, attest.MaxCheckpointBytes)
-	if cli.IsMissing(path) {
-		return nil
-	}
-	var kept attest.Checkpoint
-	if err == nil {
-		kept, err = signer.CheckpointVerifier().Open(text)
-	}
-	if err != nil {
-		return cli.Fail("whether records are missing can't be found out by %s: %v; bailiff serve says what to do", path, err)
-	}
-	if !Reaches(head, kept) {
-		where := s.DataDir
-		if s.Store != "" {
-			where = "the database of SVC_STORE"
+// endsOf reads the ends of the logs in a database.
+func endsOf(s *cmdsettings.Settings, store *pgledger.Store) (ends, error) {
+	found := ends{}
+	err := store.LookAll(func(logs []commit.Log) error {
+		for slot, log := range logs {
+			end, err := commit.EndOf(log)
+			if err != nil {
+				return err
+			}
+			path := s.CheckpointPath()
+			if len(logs) > 1 {
+				path = s.SlotCheckpointPath(slot)
+			}
+			found[path] = end
 		}
-		return cli.Fail("records are MISSING: %s, signed at %s, is of record %d, and the record in %s ends at %d; nothing was changed; bailiff serve says what to do", path, kept.At.Format(time.RFC3339), kept.LSN, where, head.LSN)
-	}
-	return nil
+		return nil
+	})
+	return found, err
 }
 
 // Reaches reports whether a log that ends with a head may have the record that a checkpoint signed. Earlier groups are not looked at.
@@ -193,13 +216,27 @@ func Reaches(head ledger.Head, kept attest.Checkpoint) bool {
 }
 
 // openStore takes the record in the database for a command. It does not wait for an instance that has it.
-func openStore(s *cmdsettings.Settings) (ledger.Ledger, error) {
+func openStore(s *cmdsettings.Settings, ledgerIs presence, warn func(error)) (ledger.Ledger, error) {
 	calls := system.Real(clock.System())
 	store, busy, err := CommandStore(s, calls)
 	if err != nil {
 		return nil, err
 	}
-	if n, err := store.Count(); err == nil && n > 1 {
+	n, err := store.Count()
+	if err == nil && n > 0 {
+		var found ends
+		if found, err = endsOf(s, store); err == nil {
+			err = found.missing(s)
+		}
+		if n == 1 { // a log of several gets copies of records when it is opened, also for a question
+			err = ledgerIs.judge(err, warn)
+		}
+		if err != nil {
+			store.Close()
+			return nil, err
+		}
+	}
+	if n > 1 {
 		store.Close()
 		return openSlots(s, calls)
 	}

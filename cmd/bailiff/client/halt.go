@@ -81,7 +81,7 @@ func (c *haltFlags) halt(std cli.Streams, action, keyID string) error {
 	if c.URL != "" {
 		return c.haltFromAfar(std, action, keyID)
 	}
-	return WithAdmin(std, MustExist, func(ctx context.Context, a Admin) error {
+	return WithAdmin(std, Changes, func(ctx context.Context, a Admin) error {
 		before, err := a.HaltOf(ctx, keyID)
 		if err != nil {
 			return err

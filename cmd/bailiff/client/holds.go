@@ -117,7 +117,7 @@ func (d adminDesk) resolve(ctx context.Context, hold *holdAnswer, body resolutio
 // withDesk calls use with the API where an API key is given, and else with the service that runs on the data folder.
 func (f *ApiFlags) withDesk(std cli.Streams, use func(context.Context, holdDesk) error) error {
 	if !f.Given() {
-		return WithAdmin(std, MustExist, func(ctx context.Context, a Admin) error { return use(ctx, adminDesk{a}) })
+		return WithAdmin(std, Changes, func(ctx context.Context, a Admin) error { return use(ctx, adminDesk{a}) })
 	}
 	service, err := f.Client(std)
 	if err != nil {

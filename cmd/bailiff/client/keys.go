@@ -39,7 +39,7 @@ type keysCreateCommand struct {
 
 // Run makes a key and prints it, the only time.
 func (c *keysCreateCommand) Run(std cli.Streams) error {
-	return WithAdmin(std, mayCreate, func(ctx context.Context, a Admin) error {
+	return WithAdmin(std, MayCreate, func(ctx context.Context, a Admin) error {
 		key, err := a.CreateKey(ctx, accounts.NewKey{
 			Email: c.Email, Organization: c.Org, Scopes: c.Scope, FullGrant: c.Full, Plan: c.Plan, Shim: c.Shim, Legacy: c.Test,
 		})
@@ -86,7 +86,7 @@ type keysRevokeCommand struct {
 
 // Run revokes the key: from now on it answers 401, and decisions under way under it come to nothing.
 func (c *keysRevokeCommand) Run(std cli.Streams) error {
-	return WithAdmin(std, MustExist, func(ctx context.Context, a Admin) error {
+	return WithAdmin(std, Changes, func(ctx context.Context, a Admin) error {
 		key, err := a.RevokeKey(ctx, c.ID)
 		if err != nil {
 			return err
@@ -103,7 +103,7 @@ type keysSetPlanCommand struct {
 
 // Run sets the plan, which confers or takes the scope webhooks:write.
 func (c *keysSetPlanCommand) Run(std cli.Streams) error {
-	return WithAdmin(std, MustExist, func(ctx context.Context, a Admin) error {
+	return WithAdmin(std, Changes, func(ctx context.Context, a Admin) error {
 		key, err := a.SetPlan(ctx, c.ID, c.Plan)
 		if err != nil {
 			return err
@@ -124,7 +124,7 @@ func (c *keysScopesCommand) Run(std cli.Streams) error {
 	if len(c.Add)+len(c.Remove) == 0 {
 		return cli.Usage("name a scope to --add or to --remove: authorize, warranty:deploy, webhooks:write")
 	}
-	return WithAdmin(std, MustExist, func(ctx context.Context, a Admin) error {
+	return WithAdmin(std, Changes, func(ctx context.Context, a Admin) error {
 		key, err := a.ChangeScopes(ctx, c.ID, accounts.ScopeChange{Add: c.Add, Remove: c.Remove})
 		if err != nil {
 			return err

@@ -116,7 +116,7 @@ type mcpAcceptCommand struct {
 
 // Run shows the change or, where the hash is given, accepts exactly that one.
 func (c *mcpAcceptCommand) Run(std cli.Streams) error {
-	return WithAdmin(std, MustExist, func(ctx context.Context, a Admin) error {
+	return WithAdmin(std, Changes, func(ctx context.Context, a Admin) error {
 		pins, query, err := c.one(ctx, a, c.Tool)
 		if err != nil {
 			return err
@@ -146,7 +146,7 @@ type mcpForgetCommand struct {
 
 // Run gives the pins up.
 func (c *mcpForgetCommand) Run(std cli.Streams) error {
-	return WithAdmin(std, MustExist, func(ctx context.Context, a Admin) error {
+	return WithAdmin(std, Changes, func(ctx context.Context, a Admin) error {
 		pins, query, err := c.one(ctx, a, c.Tool)
 		if err != nil {
 			return err

@@ -86,7 +86,7 @@ func (c *operatorRotateCommand) Run(std cli.Streams) error {
 	if c.URL != "" {
 		return c.rotateFromAfar(std, private, to)
 	}
-	return WithAdmin(std, MustExist, func(ctx context.Context, a Admin) error {
+	return WithAdmin(std, Changes, func(ctx context.Context, a Admin) error {
 		before, err := a.OperatorView(ctx)
 		if err != nil {
 			return err
@@ -127,7 +127,7 @@ func (c *operatorRotateCommand) pin(std cli.Streams, to string) error {
 		_, err := c.signer("")
 		return err
 	}
-	return WithAdmin(std, MustExist, func(ctx context.Context, a Admin) error {
+	return WithAdmin(std, Changes, func(ctx context.Context, a Admin) error {
 		owner, stopped := a.(*decision.Admin)
 		if !stopped {
 			return cli.Fail("the service runs, and takes the signature of the operator's present key: give --key FILE; where that is lost, stop the service first")

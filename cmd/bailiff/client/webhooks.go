@@ -103,7 +103,7 @@ type webhookFlags struct {
 // withDesk calls use with the admin socket where --key is given, and else with the API.
 func (f *webhookFlags) withDesk(std cli.Streams, use func(context.Context, webhookDesk) error) error {
 	if f.Key != "" {
-		return WithAdmin(std, MustExist, func(ctx context.Context, a Admin) error { return use(ctx, adminHooks{a, f.Key}) })
+		return WithAdmin(std, Changes, func(ctx context.Context, a Admin) error { return use(ctx, adminHooks{a, f.Key}) })
 	}
 	service, err := f.Client(std)
 	if err != nil {

@@ -61,8 +61,8 @@ func (p *Patient) judgeStore(status *pgledger.Status, trust bool) {
 		p.Add(Trouble, "store", "%s", status.Unsafe)
 	}
 	switch {
-	case status.Lone != "" && status.Standbys == 0:
-		p.Add(Trouble, "store", "no standby is connected, and synchronous_standby_names is %q: nothing is decided until one is back, or the setting names one that is there", status.Lone)
+	case status.Waits != "":
+		p.Add(Trouble, "store", "too few standbys are connected for synchronous_standby_names = %q: nothing is decided until one is back, or the setting names one that is there", status.Waits)
 	case status.Lone != "" && !trust:
 		p.Add(Doubt, "store", "synchronous_standby_names is %q: losing one standby stops every decision until it is back or the setting names another one; with a second standby, ANY 1 (b, c) does without either", status.Lone)
 	}

@@ -36,7 +36,7 @@ type clockAcceptCommand struct {
 
 // Run accepts the clock, and prints what time it is.
 func (c *clockAcceptCommand) Run(std cli.Streams) error {
-	return client.WithAdmin(std, client.MustExist, func(ctx context.Context, a client.Admin) error {
+	return client.WithAdmin(std, client.Changes, func(ctx context.Context, a client.Admin) error {
 		view, err := a.AcceptClock(ctx)
 		if err != nil || c.JSON {
 			return cli.OrPrint(std.Out, view, err)

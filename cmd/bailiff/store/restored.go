@@ -26,14 +26,14 @@ func (c *restoredCommand) Help() string {
 	return `Run this after the database of SVC_STORE was put back to an older state, by its own backup or by the promotion of a standby that
 lacked records, and before any instance starts. It takes back what may have been used since: attestations from before are void,
 and so are holds that were pending or not used yet. Limits count as used up until their hour or day is over. Revocations,
-suspensions and deployments from after that state are lost, so the service is frozen: revoke and suspend again, then
+suspensions and deployments from after that state are lost, so the service is frozen.
+
+Each log says so in its record, and begins a stream of its own with that. Start each instance once with serve --no-checkpoint, since the
+checkpoints in the folders are of records that are gone. Then revoke and suspend again, run
 
   bailiff thaw --key operator.key
 
-and deploy again, which a frozen service refuses, before agents reach it.
-
-Each log says so in its record, and begins a stream of its own with that. Start each instance once with serve --no-checkpoint, since the
-checkpoints in the folders are of records that are gone.`
+and deploy again, which a frozen service refuses, before agents reach it.`
 }
 
 // Run adds the records of the restoration.
@@ -79,10 +79,10 @@ func (c *restoredCommand) run(std cli.Streams, store *pgledger.Store, busy func(
 		return cli.Fail("%v", err)
 	}
 	fmt.Fprintf(std.Out, "logs: %d, with the latest record of %s; what may have been used after it is taken back\n", logs, time.Unix(v.Taken, 0).UTC().Format(time.RFC3339))
-	if !c.Thawed {
-		fmt.Fprintln(std.Out, "the service is frozen: make revocations and suspensions from after that time again, then run bailiff thaw, and deploy again before agents reach it")
-	}
 	_, err = fmt.Fprintln(std.Out, "start each instance once with serve --no-checkpoint")
+	if !c.Thawed && err == nil {
+		_, err = fmt.Fprintln(std.Out, "the service is frozen: make revocations and suspensions from after that time again, then run bailiff thaw, and deploy again before agents reach it")
+	}
 	return err
 }
 

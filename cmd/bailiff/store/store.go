@@ -187,8 +187,8 @@ func tell(std cli.Streams, status *pgledger.Status, lease time.Duration) error {
 	if status.Unsafe != "" {
 		fmt.Fprintf(std.Out, "warning: %s\n", status.Unsafe)
 	}
-	if status.Lone != "" && status.Standbys == 0 {
-		fmt.Fprintf(std.Out, "warning: no standby is connected, and synchronous_standby_names is %q: nothing is decided until one is back\n", status.Lone)
+	if status.Waits != "" {
+		fmt.Fprintf(std.Out, "warning: too few standbys are connected for synchronous_standby_names = %q: nothing is decided until one is back\n", status.Waits)
 	}
 	if status.Changes {
 		fmt.Fprintln(std.Out, "warning: this role may change the record; let the services use one that bailiff store init --role has prepared")

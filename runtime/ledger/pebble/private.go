@@ -1,10 +1,13 @@
 package pebbleledger
 
 import (
+	"errors"
 	"io"
 	"io/fs"
+	iofs "io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -56,4 +59,32 @@ func makePrivate(dir string) error {
 		}
 		return os.Chmod(path, privateMode)
 	})
+}
+
+// Hold takes a directory for this process until what it returns is closed, as Open does, where the record is elsewhere. The error wraps
+// ledger.ErrLocked where another process has it.
+func Hold(dir string) (io.Closer, error) {
+	file, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // Pebble's would be open to others
+	if err == nil {
+		err = file.Close()
+	}
+	if err != nil && !errors.Is(err, iofs.ErrExist) {
+		return nil, err
+	}
+	return lock(dir, &Options{FS: vfs.Default})
+}
+
+// lockName is Pebble's name for the file that says who has a directory.
+const lockName = "LOCK"
+
+// Held reports whether another process has a directory by Hold. It makes nothing there, and excludes no process.
+func Held(dir string) bool {
+	file, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	found := syscall.Flock_t{Type: syscall.F_WRLCK, Whence: io.SeekStart}
+	err = syscall.FcntlFlock(file.Fd(), syscall.F_GETLK, &found)
+	return err == nil && found.Type != syscall.F_UNLCK
 }

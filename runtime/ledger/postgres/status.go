@@ -131,8 +131,8 @@ type Status struct {
 	Instances []InstanceStatus
 
 	Lone string // the setting by which the loss of one standby stops every commit; "" where it does not
-	// Standbys is how many standbys are connected.
-	Standbys int
+	// Waits is the setting where fewer standbys are connected than it demands, so that every commit waits; "" elsewhere.
+	Waits string
 	Unsafe   string        // why what the database confirms may be lost with its machine; "" where it is not
 	Changes  bool          // the role may change or remove groups
 	Offset   time.Duration // of the database's clock
@@ -218,7 +218,7 @@ func (s *Store) Status() (status Status, err error) {
 	} else if err != nil {
 		return status, err
 	}
-	status.Lone, status.Standbys, err = s.db.lone()
+	status.Lone, status.Waits, err = s.db.standbys()
 	return status, err
 }
 
@@ -247,23 +247,32 @@ func slotsStatus(ctx context.Context, c *pgx.Conn) ([]SlotStatus, error) {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// errStandby says that no record can be added to the only database that is named.
-var errStandby = errors.New("ledger: the database is a standby, and takes no records; have SVC_STORE name the primary, or all hosts")
-
 // A lossyError says that the database may lose what it has confirmed when its machine is lost.
-type lossyError struct{ setting, value string }
+type lossyError struct {
+	setting, value string
+	standby        bool // it is no primary, so that the setting is not what to change
+}
 
 // Error says which setting allows that.
 func (e *lossyError) Error() string {
+	if e.standby {
+		return e.found()
+	}
 	return e.found() + "; set a synchronous standby, fsync = on and synchronous_commit = on, or set SVC_STORE_SYNC=trust where it copies what it keeps in another way"
 }
 
 // trusted says it where that is trusted.
 func (e *lossyError) trusted() string {
+	if e.standby {
+		return e.found()
+	}
 	return e.found() + ", unless it copies what it keeps in another way, as SVC_STORE_SYNC=trust says"
 }
 
 func (e *lossyError) found() string {
+	if e.standby {
+		return "ledger: the database is a standby, and takes no records; have SVC_STORE name the primary, or all hosts"
+	}
 	return fmt.Sprintf("ledger: the database has %s = '%s': what it confirms may be on one machine only", e.setting, e.value)
 }
 
@@ -279,12 +288,9 @@ func lossy(ctx context.Context, c *pgx.Conn) error {
 	if err != nil {
 		return err
 	}
-	if standby {
-		return errStandby
-	}
 	for i, value := range values {
 		if value == "" || value == "off" || value == "local" || value == "remote_write" {
-			return &lossyError{settings[i], value}
+			return &lossyError{settings[i], value, standby}
 		}
 	}
 	return nil
@@ -293,25 +299,37 @@ func lossy(ctx context.Context, c *pgx.Conn) error {
 // standbyNames takes synchronous_standby_names apart: FIRST 1 (a, b), ANY 2 (a, b, c), 2 (a, b), or a, b.
 var standbyNames = regexp.MustCompile(`(?is)^\s*(?:(?:FIRST|ANY)?\s*(\d+)\s*\((.*)\)|(.*?))\s*$`)
 
-// lone returns the setting that names the synchronous standbys where a commit waits for all that there are of these, "" where one may be lost.
-// connected is how many standbys there are.
-func (p *postgres) lone() (setting string, connected int, err error) {
+// standbys returns the setting that names the synchronous standbys: as lone where a commit waits for all that there are of these, and as waits
+// where it waits for more than are connected. Either is "" elsewhere.
+func (p *postgres) standbys() (lone, waits string, err error) {
+	var setting string
+	var connected int
+	var standby bool
 	err = p.asking.do(func(ctx context.Context, c *pgx.Conn) error {
-		return c.QueryRow(ctx, `SELECT current_setting('synchronous_standby_names'), (SELECT count(*) FROM pg_stat_replication)`).Scan(&setting, &connected)
+		return c.QueryRow(ctx, `SELECT current_setting('synchronous_standby_names'), (SELECT count(*) FROM pg_stat_replication), pg_is_in_recovery()`).Scan(&setting, &connected, &standby)
 	})
 	if err != nil {
-		return "", 0, fmt.Errorf("ledger: asking the database for its standbys: %w", err)
+		return "", "", fmt.Errorf("ledger: asking the database for its standbys: %w", err)
 	}
-	if setting == "" || spares(setting, connected) > 0 {
-		setting = ""
+	if setting == "" || standby {
+		return "", "", nil
 	}
-	return setting, connected, nil
+	spare, wanted := spares(setting, connected)
+	if spare <= 0 {
+		lone = setting
+	}
+	if connected < wanted {
+		waits = setting
+	}
+	return lone, waits, nil
 }
 
-// spares returns how many of the standbys that a setting names may be lost until commits wait. * is for all that are connected.
-func spares(setting string, connected int) int {
+// spares returns how many of the standbys that a setting names may be lost until commits wait, and how many a commit waits for. * is for all
+// that are connected.
+func spares(setting string, connected int) (spare, wanted int) {
 	parts := standbyNames.FindStringSubmatch(setting)
-	wanted, names := 1, parts[3]
+	wanted = 1
+	names := parts[3]
 	if parts[1] != "" {
 		wanted, _ = strconv.Atoi(parts[1])
 		names = parts[2]
@@ -321,5 +339,5 @@ func spares(setting string, connected int) int {
 	if slices.ContainsFunc(all, func(name string) bool { return slices.Contains([]string{"*", `"*"`}, strings.TrimSpace(name)) }) {
 		named = connected
 	}
-	return named - wanted
+	return named - wanted, wanted
 }
