@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	iofs "io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -68,7 +67,7 @@ func Hold(dir string) (io.Closer, error) {
 	if err == nil {
 		err = file.Close()
 	}
-	if err != nil && !errors.Is(err, iofs.ErrExist) {
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
 	return lock(dir, &Options{FS: vfs.Default})

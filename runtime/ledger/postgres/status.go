@@ -132,10 +132,10 @@ type Status struct {
 
 	Lone string // the setting by which the loss of one standby stops every commit; "" where it does not
 	// Waits is the setting where fewer standbys are connected than it demands, so that every commit waits; "" elsewhere.
-	Waits string
-	Unsafe   string        // why what the database confirms may be lost with its machine; "" where it is not
-	Changes  bool          // the role may change or remove groups
-	Offset   time.Duration // of the database's clock
+	Waits   string
+	Unsafe  string        // why what the database confirms may be lost with its machine; "" where it is not
+	Changes bool          // the role may change or remove groups
+	Offset  time.Duration // of the database's clock
 }
 
 // A SlotStatus is a slot, and who has it.
