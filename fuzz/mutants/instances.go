@@ -37,9 +37,9 @@ var Alone = []Mutant{
 // Divided are the mutants of dividing a record over slots, and of taking back what may have been used after a database was put back. The tests of
 // that have to find each.
 var Divided = []Mutant{
-	{"each slot gets all keys", fileDivide, "return d.Of(key.Hash) == slot }", "return true }"},
+	{"each slot gets all keys", fileDivide, "return ledger.SlotOf(key.Hash, len(d.To)) == slot }", "return true }"},
 	{"a slot begins in the stream of the first one", fileDivide, "\tp.head.Stream = slotStream(p.head.Stream, slot)\n", ""},
-	{"keys are in no slot", fileDivide, "d.Enter(&key, d.Of(key.Hash))", ""},
+	{"keys are in no slot", fileDivide, "d.Enter(&key, ledger.SlotOf(key.Hash, len(d.To)))", ""},
 	{"the first slot keeps its keys", "runtime/ledger/state/divide.go", "{ return false }, s.followed)", "{ return true }, s.followed)"},
 	{"a key's first events are not proved", fileDivided, "\tif lsn <= d.at {\n\t\treturn d.before", "\tif lsn <= 0 {\n\t\treturn d.before"},
 	{"an instance that starts during an import is not noticed", "runtime/ledger/postgres/moving.go", "if err := s.heard(f); err != nil { // one", "if err := s.heard(f); err != nil && false { // one"},
@@ -60,8 +60,8 @@ var Joined = []Mutant{
 	{"another delivery is settled", fileJoining, "[]*uint64{&r.Settled.LSN, &r.Forgets}", "[]*uint64{&r.Forgets}"},
 	{"a log that ends early is joined", fileJoining, "case !more && s.chain.Head != j.joined.Ends[s.slot]:", "case false:"},
 	{"the copy is not read", fileJoining, "if err := j.filling.Verify(); err != nil {", "if false {\n\t\tvar err error"},
-	{"the policy with the highest serial is replaced", fileJoining, "errors.Join(j.bindLatest(), j.filling.Flush())", "j.filling.Flush()"},
-	{"a time that was set back is that of all keys", fileJoining, "case s.record.Kind == ledger.ClockSet:", "case false:"},
+	{"the policy with the highest serial is replaced", fileJoining, "errors.Join(j.bindLatest(), j.setClock(), j.filling.Flush())", "errors.Join(j.setClock(), j.filling.Flush())"},
+	{"a time that was set back is that of all keys", fileJoining, "r.Slots, r.Slot, j.set = len(j.From)-1, s.slot, true", "j.set = true"},
 	{"retention waits for the joining", fileJoining, "if n == 0 || s.record.Now < r.Now {", "if n < 0 {"},
 	{"a collector misses an event", fileJoining, "return number - 1", "return number"},
 	{"what the log comes to is not compared", fileJoining, "if differs != nil {", "if false {"},
