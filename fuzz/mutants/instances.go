@@ -62,6 +62,8 @@ var Joined = []Mutant{
 	{"the copy is not read", fileJoining, "if err := j.filling.Verify(); err != nil {", "if false {\n\t\tvar err error"},
 	{"the policy with the highest serial is replaced", fileJoining, "errors.Join(j.bindLatest(), j.setClock(), j.filling.Flush())", "errors.Join(j.setClock(), j.filling.Flush())"},
 	{"a time that was set back is that of all keys", fileJoining, "r.Slots, r.Slot, j.set = len(j.From)-1, s.slot, true", "j.set = true"},
+	{"what all keys have in common stays where a clock was set back", fileJoining, "j.setClock(), ", ""},
+	{"what all keys have in common goes back further than a slot", fileJoining, "cmp.Compare(a.latest, b.latest)", "cmp.Compare(b.latest, a.latest)"},
 	{"retention waits for the joining", fileJoining, "if n == 0 || s.record.Now < r.Now {", "if n < 0 {"},
 	{"a collector misses an event", fileJoining, "return number - 1", "return number"},
 	{"what the log comes to is not compared", fileJoining, "if differs != nil {", "if false {"},

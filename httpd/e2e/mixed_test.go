@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"bailiff/fuzz/kit/testbin"
 )
@@ -88,6 +89,19 @@ func withoutLatest(text string) string {
 	return before + after
 }
 
+// waitsHere has doctor find that a service which waits has the data folder, and not that somebody else has its addresses.
+func (s *site) waitsHere() {
+	s.t.Helper()
+	const waits = "a service that waits, or starts, has the data folder"
+	said := ""
+	for late := time.Now().Add(10 * time.Second); !strings.Contains(said, waits) && time.Now().Before(late); time.Sleep(50 * time.Millisecond) {
+		said, _, _ = s.run("doctor")
+	}
+	if !strings.Contains(said, waits) || strings.Contains(said, "address already in use") {
+		s.t.Errorf("doctor, of a service that waits: %s", said)
+	}
+}
+
 // TestMixedReleases updates two instances one after the other. As long as the level of the store is that of the release before, its
 // instances and the new ones take over from each other, since no record has more than the old one reads; then the level is raised.
 func TestMixedReleases(t *testing.T) {
@@ -119,6 +133,7 @@ func TestMixedReleases(t *testing.T) {
 	wants(old, small, "ALLOWED")
 	wants(old, "0.5", "PENDING")
 	waiting := now.start()
+	now.waitsHere()
 	if err := old.stop(); err != nil {
 		t.Fatal(err)
 	}

@@ -55,6 +55,7 @@ func TestRestoredStore(t *testing.T) {
 	})
 	decides(first, "lost", "ALLOWED")
 	at, kept := f.putBack(), checkpoints("")
+	at.fails("records are MISSING", "keys", "create", "--email", "late@example.com")
 	f.await("the leases of the state before end", func() bool {
 		text, fault, code := at.run("store", "restored")
 		if code == 0 && !(strings.Contains(text, "logs: 5, ") && strings.Contains(text, "the service is frozen")) || code != 0 && !strings.Contains(fault, "stop every instance first") {

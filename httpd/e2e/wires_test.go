@@ -153,4 +153,9 @@ func (f *failover) wentBack() {
 	if err == nil || command.ProcessState.ExitCode() != 1 || !strings.Contains(string(said), "checkpoint") {
 		f.t.Errorf("a database with an older state: %v\n%s", err, said)
 	}
+	create := exec.Command(owner.program, "keys", "create", "--email", "late@example.com")
+	create.Env, create.Dir = command.Env, f.dir
+	if said, err := create.CombinedOutput(); err == nil || !strings.Contains(string(said), "records are MISSING") {
+		f.t.Errorf("a command over a database with an older state: %v\n%s", err, said)
+	}
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -97,7 +98,7 @@ func WithAdmin(std cli.Streams, ledgerIs presence, use func(context.Context, Adm
 		if !errors.Is(err, fs.ErrNotExist) {
 			return cli.Hidden(err)
 		}
-		if err := Moved(s); err != nil {
+		if err := cmp.Or(Moved(s), Gone(s)); err != nil {
 			return err
 		}
 		if ledgerIs != MayCreate {
@@ -134,9 +135,6 @@ func openAlone(s *cmdsettings.Settings, ledgerIs presence, warn func(error)) (le
 	if s.Store != "" {
 		return openStore(s, ledgerIs, warn)
 	}
-	if cli.IsMissing(s.LedgerPath()) && !cli.IsMissing(s.CheckpointPath()) && Moved(s) == nil {
-		return nil, cli.Fail("%s is gone, and %s says that there was one; restore the data from a backup", s.LedgerPath(), s.CheckpointPath())
-	}
 	l, err := OpenLedger(s, system.Real(clock.System()), nil, nil, nil)
 	if err != nil {
 		return nil, err
@@ -149,6 +147,14 @@ func openAlone(s *cmdsettings.Settings, ledgerIs presence, warn func(error)) (le
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
+}
+
+// Gone returns an error where the data folder has no ledger, and its checkpoint says that there was one.
+func Gone(s *cmdsettings.Settings) error {
+	if !cli.IsMissing(s.LedgerPath()) || cli.IsMissing(s.CheckpointPath()) {
+		return nil
+	}
+	return cli.Fail("%s is gone, and %s says that there was one; restore the data from a backup", s.LedgerPath(), s.CheckpointPath())
 }
 
 // judge returns an error that keeps a command from changing a record.

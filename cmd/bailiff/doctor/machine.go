@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -75,10 +76,8 @@ func (p *Patient) examineRecord() {
 		return
 	}
 	if cli.IsMissing(s.LedgerPath()) {
-		if err := client.Moved(s); err != nil {
+		if err := cmp.Or(client.Moved(s), client.Gone(s)); err != nil {
 			p.Add(Trouble, "record", "%v", err)
-		} else if !cli.IsMissing(s.CheckpointPath()) {
-			p.Add(Trouble, "record", "%s is gone, and %s says that there was one; restore the data from a backup", s.LedgerPath(), s.CheckpointPath())
 		}
 		return
 	}

@@ -110,7 +110,7 @@ func amongPeers(config *tls.Config, caFile string) error {
 	}
 	for _, usage := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} {
 		var err error
-		for _, at := range []time.Time{chain.Leaf.NotAfter, chain.Leaf.NotBefore, {}} { // now, at last
+		for _, at := range []time.Time{chain.Leaf.NotAfter, chain.Leaf.NotBefore, {}} { // the zero time is now
 			if _, err = chain.Leaf.Verify(x509.VerifyOptions{Roots: config.RootCAs, Intermediates: intermediates, KeyUsages: []x509.ExtKeyUsage{usage}, CurrentTime: at}); err == nil {
 				break
 			}

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -72,23 +73,27 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-// TestAmongPeers: an instance does not start with a certificate that its own authorities did not sign, since no other one would take it.
+// TestAmongPeers: an instance does not start with a certificate that its own authorities did not sign, since no other one would take it. One that has
+// expired, with its authority, stops no start.
 func TestAmongPeers(t *testing.T) {
-	dir, other := t.TempDir(), t.TempDir()
+	dir, other, old := t.TempDir(), t.TempDir(), t.TempDir()
 	name := "a" + cmdsettings.PeerDomain("store")
-	for _, folder := range []string{dir, other} {
-		if err := certificate.Make(folder, "authority", name); err != nil {
-			t.Fatal(err)
-		}
+	err := errors.Join(certificate.Make(dir, "authority", name), certificate.Make(other, "authority", name),
+		certificate.MakeFor(old, "authority", time.Now().AddDate(-2, 0, 0), time.Now().AddDate(-1, 0, 0), name))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for authorities, good := range map[string]bool{dir: true, other: false} {
-		s := &cmdsettings.Settings{PeerCert: filepath.Join(dir, name+".pem"), PeerKey: filepath.Join(dir, name+".key"), PeerCA: filepath.Join(authorities, "authority.pem")}
+	for _, row := range []struct {
+		of, authorities string
+		good            bool
+	}{{dir, dir, true}, {dir, other, false}, {old, old, true}, {old, dir, false}} {
+		s := &cmdsettings.Settings{PeerCert: filepath.Join(row.of, name+".pem"), PeerKey: filepath.Join(row.of, name+".key"), PeerCA: filepath.Join(row.authorities, "authority.pem")}
 		pairs, faults := ReadPairs(s)
 		switch {
-		case good && (len(pairs) != 1 || len(faults) != 0):
-			t.Errorf("a certificate by its authority: %v", faults)
-		case !good && (len(pairs) != 0 || len(faults) != 1 || !strings.HasPrefix(faults[0].Error(), "SVC_PEER_CERT, _KEY, _CA: the other instances would refuse this certificate: ")):
-			t.Errorf("a certificate by another authority: %v, %v", pairs, faults)
+		case row.good && (len(pairs) != 1 || len(faults) != 0):
+			t.Errorf("%+v: a certificate by its authority: %v", row, faults)
+		case !row.good && (len(pairs) != 0 || len(faults) != 1 || !strings.HasPrefix(faults[0].Error(), "SVC_PEER_CERT, _KEY, _CA: the other instances would refuse this certificate: ")):
+			t.Errorf("%+v: a certificate by another authority: %v, %v", row, pairs, faults)
 		}
 	}
 }

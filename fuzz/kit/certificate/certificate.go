@@ -19,8 +19,13 @@ import (
 // Make makes an authority in a folder, and certificates by it: the files AUTHORITY.pem, and for each name NAME.pem and NAME.key.
 // The certificates are good for their names and for 127.0.0.1, on either side of a connection.
 func Make(dir, authority string, names ...string) error {
+	return MakeFor(dir, authority, time.Now().Add(-time.Hour), time.Now().AddDate(1, 0, 0), names...)
+}
+
+// MakeFor is Make of an authority and certificates that are good from a time to another one.
+func MakeFor(dir, authority string, from, to time.Time, names ...string) error {
 	root := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: authority}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(1, 0, 0),
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: authority}, NotBefore: from, NotAfter: to,
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	rootKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

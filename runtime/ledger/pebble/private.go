@@ -1,7 +1,6 @@
 package pebbleledger
 
 import (
-	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -63,14 +62,7 @@ func makePrivate(dir string) error {
 // Hold takes a directory for this process until what it returns is closed, as Open does, where the record is elsewhere. The error wraps
 // ledger.ErrLocked where another process has it.
 func Hold(dir string) (io.Closer, error) {
-	file, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // Pebble's would be open to others
-	if err == nil {
-		err = file.Close()
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
-	}
-	return lock(dir, &Options{FS: vfs.Default})
+	return lock(dir, &Options{FS: private{vfs.Default}})
 }
 
 // lockName is Pebble's name for the file that says who has a directory.

@@ -383,6 +383,16 @@ func TestStatus(t *testing.T) {
 		t.Errorf("%+v", counts)
 	}
 	must(t, store.db.query(func(context.Context, *pgx.Conn) error { return nil }))
+	standby.Kill()
+	for late := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		status, err = store.Status()
+		if must(t, err); status.Waits != "" {
+			break
+		}
+		if time.Now().After(late) {
+			t.Fatal("it is not said that commits wait for a standby")
+		}
+	}
 }
 
 // TestPatience: a command asks hosts again that do not answer in the time that an instance has for all of them, and gives up on those that refuse.

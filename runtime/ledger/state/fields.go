@@ -196,7 +196,7 @@ func numberField[T int | uint64](name string, least T, most func(*Record) T, at 
 		return binary.AppendUvarint(b, uint64(*at(r)))
 	}, func(r *Record, d *decoder) {
 		n := d.Uvarint()
-		d.Check(n >= uint64(least) && n <= uint64(most(r)), "a number of "+name+" that is out of bounds")
+		d.Check(n >= uint64(least) && n <= uint64(most(r)), "a number ("+name+") that is out of bounds")
 		*at(r) = T(min(n, uint64(most(r))))
 	}}
 }
