@@ -108,7 +108,13 @@ func TestUnbounded(t *testing.T) {
 		fault{"runtime/policies/lingering.go", "MaxLingering = 64 << 20", "MaxLingering = 64 << 30"})
 	for _, row := range []string{"answers", "bodies", "programs"} {
 		var out bytes.Buffer
-		err := run(t.Context(), options{service: binary, dir: folder, each: 2 * time.Minute, only: row, memory: 1 << 30}, &out)
+		var err error
+		for range 3 { // a busy machine attacks too slowly, but hardly three times
+			err = run(t.Context(), options{service: binary, dir: folder, each: time.Minute, only: row, memory: 1 << 30}, &out)
+			if err != nil {
+				break
+			}
+		}
 		if err == nil || !strings.Contains(out.String(), "DOWN") {
 			t.Errorf("%s: the service survives: %v\n%s", row, err, &out)
 		}

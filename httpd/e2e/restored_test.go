@@ -56,13 +56,7 @@ func TestRestoredStore(t *testing.T) {
 	decides(first, "lost", "ALLOWED")
 	at, kept := f.putBack(), checkpoints("")
 	at.fails("records are MISSING", "keys", "create", "--email", "late@example.com")
-	f.await("the leases of the state before end", func() bool {
-		text, fault, code := at.run("store", "restored")
-		if code == 0 && !(strings.Contains(text, "logs: 5, ") && strings.Contains(text, "the service is frozen")) || code != 0 && !strings.Contains(fault, "stop every instance first") {
-			t.Fatalf("exit %d: %s%s", code, text, fault)
-		}
-		return code == 0
-	})
+	f.restored(at)
 	if verified := at.must("events", "verify", "--no-checkpoint"); strings.Count(verified, "verified: ") != 5 {
 		t.Errorf("what was restored: %s", verified)
 	}
@@ -84,4 +78,16 @@ func TestRestoredStore(t *testing.T) {
 		t.Errorf("%d checkpoints were set aside, of %d", n, kept)
 	}
 	decides(at.launch("serve"), "again", "ALLOWED")
+}
+
+// restored waits until no lease of the state before is left, and has the state of a site accepted.
+func (f *failover) restored(at *site) {
+	f.t.Helper()
+	f.await("the leases of the state before end", func() bool {
+		text, fault, code := at.run("store", "restored")
+		if code == 0 && !(strings.Contains(text, "logs: 5, ") && strings.Contains(text, "the service is frozen")) || code != 0 && !strings.Contains(fault, "stop every instance first") {
+			f.t.Fatalf("exit %d: %s%s", code, text, fault)
+		}
+		return code == 0
+	})
 }

@@ -4,6 +4,7 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -126,10 +127,12 @@ func (s *site) must(arguments ...string) string {
 	return output
 }
 
-// run runs a subcommand.
+// run runs a subcommand, which is killed where it does not end.
 func (s *site) run(arguments ...string) (stdout, stderr string, code int) {
 	s.t.Helper()
-	command := exec.Command(s.program(), arguments...)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	command := exec.CommandContext(ctx, s.program(), arguments...)
 	command.Env = s.env
 	command.Dir = s.dir
 	var out, errors bytes.Buffer
