@@ -85,16 +85,25 @@ type sheet struct {
 
 // send sends a request of a browser; form is nil for a GET.
 func (p *person) send(path string, form url.Values) sheet {
-	t := p.o.t
-	t.Helper()
+	p.o.t.Helper()
+	got, err := p.try(path, form)
+	if err != nil {
+		p.o.t.Fatal(err)
+	}
+	return got
+}
+
+// try sends a request of a browser to the address of the office, whatever its origin.
+func (p *person) try(path string, form url.Values) (sheet, error) {
 	method, body := "GET", io.Reader(nil)
 	if form != nil {
 		method, body = "POST", strings.NewReader(form.Encode())
 	}
-	request, err := http.NewRequest(method, p.o.origin+path, body)
+	request, err := http.NewRequest(method, p.o.base+path, body)
 	if err != nil {
-		t.Fatal(err)
+		return sheet{}, err
 	}
+	request.Host = strings.TrimPrefix(p.o.origin, "http://")
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	request.Header.Set("Origin", p.o.origin)
 	request.Header.Set("Sec-Fetch-Site", "same-origin")
@@ -104,17 +113,17 @@ func (p *person) send(path string, form url.Values) sheet {
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(request)
 	if err != nil {
-		t.Fatal(err)
+		return sheet{}, err
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		t.Fatal(err)
+		return sheet{}, err
 	}
 	for _, cookie := range response.Cookies() {
 		p.cookie = cookie.Name + "=" + cookie.Value
 	}
-	return sheet{response.StatusCode, html.UnescapeString(string(text)), response.Header.Get("Location")}
+	return sheet{response.StatusCode, html.UnescapeString(string(text)), response.Header.Get("Location")}, nil
 }
 
 // wants fails where a page is another than expected.

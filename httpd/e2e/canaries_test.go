@@ -40,6 +40,11 @@ var canaries = []canary{
 		old: "return response, began.Load(), err\n", planted: "return response, false, err\n",
 		test: "TestSlotsFailover", says: `was decided twice`,
 	},
+	{
+		name: "an approver who was removed decides where her session is", file: "runtime/ledger/state/holds.go",
+		old: "device == nil || device.Serial != a.Serial ||", planted: "false &&",
+		test: "TestRemovedApprover", says: `hold \d: \{"status":"ALLOWED"`,
+	},
 }
 
 // TestCanaries plants faults in the service, and has rounds of failover find each. Faults of the fence are not among them: without the term a

@@ -18,11 +18,12 @@ import (
 	pebbleledger "bailiff/runtime/ledger/pebble"
 )
 
-const toolPolicy = `version: 2.0.0
+const toolPolicy = `version: 2.4.0
 
 ## tool_calls
 allowed: bash
 bash.blocked_commands: rm -rf
+bash.require_approval: git push
 
 ## execution_limits
 max_tool_calls_per_task: %d

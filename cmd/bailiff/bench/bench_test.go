@@ -121,11 +121,11 @@ func compareTwo(t *testing.T, dir, one string) {
 		return path
 	}
 	a := write("a.json", one)
-	if out, err := run("compare", a, a, "--most", "1.0"); err != nil || strings.Count(out, "1.00") != 30 {
+	if out, err := run("compare", a, a, "--most", "1.0"); err != nil || strings.Count(out, "1.00\n") != 30 {
 		t.Errorf("%v %s", err, out)
 	}
 	faster := write("b.json", strings.Replace(one, `"p99": `, `"p99": 9`, 1))
-	if out, err := run("compare", a, faster, "--most", "1.0"); err != nil || strings.Count(out, "1.00") != 30 {
+	if out, err := run("compare", a, faster, "--most", "1.0"); err != nil || strings.Count(out, "1.00\n") != 30 {
 		t.Errorf("figures that its histogram does not have are believed: %v %s", err, out)
 	}
 	if _, err := run("compare", a, a, "--most", "0.5"); err == nil || !strings.Contains(err.Error(), "above --most") {
