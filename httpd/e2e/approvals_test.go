@@ -55,19 +55,6 @@ func newOffice(t *testing.T, settings ...string) *office {
 	return o
 }
 
-// newKey makes an API key.
-func (s *site) newKey() (secret, id string) {
-	s.t.Helper()
-	var made struct {
-		APIKey string `json:"api_key"`
-		KeyID  string `json:"key_id"`
-	}
-	if err := json.Unmarshal([]byte(s.must("keys", "create", "--email", "agent@example.com", "--full-grant", "--json")), &made); err != nil {
-		s.t.Fatal(err)
-	}
-	return made.APIKey, made.KeyID
-}
-
 // A person is somebody with a device, and with the browser's cookie.
 type person struct {
 	o      *office

@@ -46,6 +46,20 @@ func (f *failover) reachedAt(origin string) {
 	f.share()
 }
 
+// A heldPush is a hold, of a key of its own, and an approval that an approver has signed and not sent.
+type heldPush struct {
+	n       int
+	key     string
+	path    string
+	approve url.Values
+}
+
+// ask asks an instance for the push once more, or for the first time.
+func (h *heldPush) ask(f *failover, at *instance) answer {
+	body := strings.Replace(tool("bash", `"command":"git push","task_id":"push"`), strings.Repeat("ab", 32), fmt.Sprintf("%064x", h.n), 1)
+	return (&running{site: f.site, base: at.address()}).ask("/v1/authorize", h.key, body)
+}
+
 // TestRemovedApprover removes an approver while the instance that has her session, and all that it knew of her, is paused for longer than its
 // lease. From the moment at which the command returns nothing is approved that she has signed before, whichever instance is asked, however
 // late it hears of it, and neither after the one that recorded it is lost.
@@ -60,74 +74,84 @@ func TestRemovedApprover(t *testing.T) {
 	defer f.end()
 	f.reachedAt(origin)
 	first := f.first()
-	at := f.office(first, origin)
-	alice := at.approver("alice", "--sections", "tool_calls", "--without-amount")
-	const holds = 9
-	keys, forms, paths := make([]string, holds), make([]url.Values, holds), make([]string, holds)
-	push := func(n int) answer {
-		body := strings.Replace(tool("bash", `"command":"git push","task_id":"push"`), strings.Repeat("ab", 32), fmt.Sprintf("%064x", n+1), 1)
-		return (&running{site: f.site, base: first.address()}).ask("/v1/authorize", keys[n], body)
-	}
-	for n := range holds {
-		keys[n] = f.second(first).APIKey
-		held := push(n)
+	alice := f.office(first, origin).approver("alice", "--sections", "tool_calls", "--without-amount")
+	var holds []*heldPush
+	for n := range 9 {
+		h := &heldPush{n: n + 1, key: f.second(first).APIKey}
+		held := h.ask(f, first)
 		if held.Status != "PENDING" {
 			t.Fatalf("%s", held.Raw)
 		}
-		paths[n] = "/approve/holds/" + held.HoldID
-		shown := alice.wants("the page of a hold", alice.send(paths[n], nil), 200, "with the passkey")
-		forms[n] = alice.form(shown, "ALLOWED")
+		h.path = "/approve/holds/" + held.HoldID
+		h.approve = alice.form(alice.wants("the page of a hold", alice.send(h.path, nil), 200, "with the passkey"), "ALLOWED")
+		holds = append(holds, h)
 	}
-	alice.wants("before the removal", alice.send(paths[0], forms[0]), 200, "It is approved")
+	alice.wants("before the removal", alice.send(holds[0].path, holds[0].approve), 200, "It is approved")
+	second := f.removesWhilePaused(first, alice, holds[1:])
+	second.held.Store(true)
+	second.signal(syscall.SIGKILL)
+	f.await("slot 0 goes on", func() bool { return f.first() != second })
+	for _, i := range f.instances {
+		if i != second {
+			f.refusesRemoved(i, alice, holds[1:])
+		}
+	}
+	for n, h := range holds {
+		var got answer
+		f.await("a key is answered", func() bool {
+			got = h.ask(f, first)
+			return got.PolicyHash != "" && got.Code != "SVC_LIMIT_STORE_UNAVAILABLE"
+		})
+		if want := map[bool]string{true: "ALLOWED", false: "PENDING"}[n == 0]; got.Status != want {
+			t.Errorf("hold %d: %s, and not %s", n, got.Raw, want)
+		}
+	}
+}
 
+// removesWhilePaused removes an approver while an instance is paused, and sends it what she signed before it hears of it. It returns the
+// instance that has recorded it.
+func (f *failover) removesWhilePaused(first *instance, p *person, holds []*heldPush) (second *instance) {
+	f.t.Helper()
 	first.signal(syscall.SIGSTOP)
 	f.await("another instance has slot 0", func() bool { return f.first() != first })
-	second := f.first()
+	second = f.first()
 	f.await("the approver is removed", func() bool {
-		_, err := f.on(second, "approvers", "remove", "alice", "--key", "operator.key")
+		_, err := f.on(second, "approvers", "remove", p.name, "--key", "operator.key")
 		return err == nil || strings.Contains(err.Error(), "no approver")
 	})
-	said := make(chan string, holds)
-	for n := 1; n < holds; n++ {
+	said := make(chan string, len(holds))
+	for _, h := range holds {
 		go func() {
-			got, err := (&person{o: at, name: alice.name, device: alice.device, cookie: alice.cookie}).try(paths[n], forms[n])
+			got, err := (&person{o: p.o, name: p.name, device: p.device, cookie: p.cookie}).try(h.path, h.approve)
 			said <- fmt.Sprint(got.status, got.text, err)
 		}()
 	}
 	time.Sleep(100 * time.Millisecond) // they have been sent
 	first.signal(syscall.SIGCONT)
-	for range holds - 1 {
+	for range holds {
 		if got := <-said; strings.Contains(got, "It is approved") {
-			t.Errorf("a decision of an approver who was removed, at an instance that was paused: %s", got)
+			f.t.Errorf("a decision of an approver who was removed, at an instance that was paused: %s", got)
 		}
 	}
-	second.held.Store(true)
-	second.signal(syscall.SIGKILL)
-	f.await("slot 0 goes on", func() bool { return f.first() != second })
-	for _, i := range f.instances {
-		if i == second {
-			continue
-		}
-		alice.o = f.office(i, origin)
-		f.await("an instance answers", func() bool {
-			got, err := alice.try("/approve", nil)
-			return err == nil && got.status == 200
-		})
-		asked := alice.send("/approve", nil)
-		if got := alice.send("/approve/sign-in", url.Values{"answer": {alice.sign(asked, "")}, "to": {"/approve"}}); got.status != 403 {
-			t.Errorf("an approver who was removed signs in: %d %s", got.status, got.text)
-		}
-		for n := 1; n < holds; n++ {
-			if got := alice.send(paths[n], forms[n]); got.status < 300 || strings.Contains(got.text, "It is approved") {
-				t.Errorf("a decision of an approver who was removed: %d %s", got.status, got.text)
-			}
-		}
+	return second
+}
+
+// refusesRemoved: an instance takes neither a session of an approver who was removed, nor what she signed.
+func (f *failover) refusesRemoved(i *instance, p *person, holds []*heldPush) {
+	f.t.Helper()
+	p.o = f.office(i, p.o.origin)
+	var asked sheet
+	f.await("an instance answers", func() (ok bool) {
+		var err error
+		asked, err = p.try("/approve", nil)
+		return err == nil && asked.status == 200
+	})
+	if got := p.send("/approve/sign-in", url.Values{"answer": {p.sign(asked, "")}, "to": {"/approve"}}); got.status != 403 {
+		f.t.Errorf("an approver who was removed signs in: %d %s", got.status, got.text)
 	}
-	for n := range holds {
-		var got answer
-		f.await("a key is answered", func() bool { got = push(n); return got.PolicyHash != "" && got.Code != "SVC_LIMIT_STORE_UNAVAILABLE" })
-		if want := map[bool]string{true: "ALLOWED", false: "PENDING"}[n == 0]; got.Status != want {
-			t.Errorf("hold %d: %s, and not %s", n, got.Raw, want)
+	for _, h := range holds {
+		if got := p.send(h.path, h.approve); got.status < 300 || strings.Contains(got.text, "It is approved") {
+			f.t.Errorf("a decision of an approver who was removed: %d %s", got.status, got.text)
 		}
 	}
 }

@@ -127,6 +127,19 @@ func (s *site) must(arguments ...string) string {
 	return output
 }
 
+// newKey makes an API key.
+func (s *site) newKey() (secret, id string) {
+	s.t.Helper()
+	var made struct {
+		APIKey string `json:"api_key"`
+		KeyID  string `json:"key_id"`
+	}
+	if err := json.Unmarshal([]byte(s.must("keys", "create", "--email", "agent@example.com", "--full-grant", "--json")), &made); err != nil {
+		s.t.Fatal(err)
+	}
+	return made.APIKey, made.KeyID
+}
+
 // run runs a subcommand, which is killed where it does not end.
 func (s *site) run(arguments ...string) (stdout, stderr string, code int) {
 	s.t.Helper()
