@@ -235,9 +235,12 @@ STEPS ?= 200
 simulate: ## the service on a simulated machine: SEED=N STEPS=200 replays one world, without a seed WORLDS=50000 are made, and TWICE=1000 twice, with the same histories
 	$(GO) test ./fuzz/simulate -run '^Test(Simulate|Deterministic)$$' -count 1 -v -timeout 0 -world $(or $(SEED),0) -seeds $(WORLDS) -twice $(TWICE) -steps $(STEPS)
 
+# Which of them: Worlds and Orders of one slot, a fifth as many ManySlots and OrdersOfSlots.
+OWNERS ?= Worlds|Orders|OrdersOfSlots|ManySlots
+
 .PHONY: owners
 owners: ## three instances that take a log from each other, or share the slots of a store, over a simulated database: SEED=N is one world, without a seed WORLDS=50000 are made
-	$(GO) test ./runtime/ledger/postgres -run '^Test(Worlds|Orders|OrdersOfSlots|ManySlots)$$' -count 1 -v -timeout 0 -args -world $(or $(SEED),0) -worlds $(WORLDS)
+	$(GO) test ./runtime/ledger/postgres -run '^Test($(OWNERS))$$' -count 1 -v -timeout 0 -args -world $(or $(SEED),0) -worlds $(WORLDS)
 
 .PHONY: cover
 cover: ## branch coverage of the packages that decide; fails below 95 %, and where one of the rest has no reason; writes docs/branches.md
