@@ -110,7 +110,7 @@ func TestUnbounded(t *testing.T) {
 	for _, row := range []string{"answers", "bodies", "programs"} {
 		for binary, each := range map[string]time.Duration{unbounded: 2 * time.Minute, bounded: 5 * time.Second} {
 			var out bytes.Buffer
-			err := run(t.Context(), options{service: binary, dir: t.TempDir(), each: each, only: row, memory: 768 << 20}, &out)
+			err := run(t.Context(), options{service: binary, dir: t.TempDir(), each: each, only: row, memory: 384 << 20}, &out)
 			if down := strings.Contains(out.String(), "DOWN"); down != (err != nil) || down != (binary == unbounded) {
 				t.Errorf("%s: the service without bounds: %t, is down: %t, %v\n%s", row, binary == unbounded, down, err, &out)
 			}

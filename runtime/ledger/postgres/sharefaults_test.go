@@ -90,19 +90,24 @@ func TestShareFaults(t *testing.T) {
 	primary, standby := pgtest.StartPair(t)
 	severalSlots(t, primary.URL(), slots)
 	c := &cluster{t: t}
-	var all []*wired
-	for _, name := range []string{"a", "b", "c"} {
-		w := wireUp(t, name, primary, standby)
-		all, c.all = append(all, w), append(c.all, w.sharer)
+	all := []*wired{wireUp(t, "a", primary, standby), wireUp(t, "b", primary, standby), wireUp(t, "c", primary, standby)}
+	for _, w := range all {
+		c.all = append(c.all, w.sharer)
 	}
 	var used [keys]usedKey
 	var ids atomic.Uint64
 	var clients sync.WaitGroup
+	end := func() {
+		for n := range used {
+			used[n].over.Store(true)
+		}
+		clients.Wait()
+	}
+	defer end() // also where the test fails
 	for n := range used {
-		key := &used[n]
-		key.Key = ledgertest.NewKey(uint64(n + 1)) //nolint:gosec // small
-		must(t, c.at(key.Hash, func(s *sharer) error { return s.CreateKey(t.Context(), key.Key) }))
-		clients.Go(func() { c.use(key, &ids, limit) })
+		used[n].Key = ledgertest.NewKey(uint64(n + 1)) //nolint:gosec // small
+		must(t, c.at(used[n].Hash, func(s *sharer) error { return s.CreateKey(t.Context(), used[n].Key) }))
+		clients.Go(func() { c.use(&used[n], &ids, limit) })
 	}
 	goesOn := func(after string) {
 		t.Helper()
@@ -134,10 +139,7 @@ func TestShareFaults(t *testing.T) {
 	primary.Kill()
 	standby.Promote()
 	goesOn("another primary")
-	for n := range used {
-		used[n].over.Store(true)
-	}
-	clients.Wait()
+	end()
 	for n := range used {
 		must(t, c.counts(&used[n]))
 	}
