@@ -238,7 +238,7 @@ func TestSlots(t *testing.T) {
 // owned waits until the instances own so many slots each, in ascending order.
 func owned(t *testing.T, db *postgres, want ...int) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		var got []int
 		must(t, db.copying.do(func(ctx context.Context, c *pgx.Conn) error {
 			rows, err := c.Query(ctx, "SELECT count(*) AS n FROM bailiff.slots WHERE owner IS NOT NULL GROUP BY owner_name ORDER BY n")
