@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"bailiff/runtime/ledger"
@@ -40,11 +39,12 @@ type log struct {
 	term int64
 	at   group // the end of the log, without its data
 
-	leaving atomic.Bool
-	ended   chan struct{} // closed by Close
-	done    chan struct{} // closed when keep has returned
+	ended chan struct{} // closed by Close
+	done  chan struct{} // closed when keep has returned
 
 	failing  sync.Mutex
+	leaving  bool // it is handed over because the instance owns too many
+	given    bool // it is not counted among those of the instance any more
 	failure  error
 	failed   chan struct{} // closed with failure
 	onFailed func(error)
@@ -298,12 +298,14 @@ func (l *log) Notify(failed func(error)) {
 	}
 }
 
-// fail notes that the log is lost until it is opened again.
+// fail notes that the log is lost until it is opened again. The instance may take another slot at once: what works on this log may not end before
+// it has waited for the database in vain.
 func (l *log) fail(err error) error {
 	l.failing.Lock()
 	if l.failure == nil {
 		l.failure = err
 		close(l.failed)
+		l.give()
 	}
 	failed := l.onFailed
 	l.failing.Unlock()
@@ -501,8 +503,19 @@ func (l *log) Head() (first uint64, err error) {
 
 // leave says that the slot is handed over because the instance owns too many.
 func (l *log) leave() {
-	if l.leaving.CompareAndSwap(false, true) {
-		l.shares.goes()
+	l.failing.Lock()
+	defer l.failing.Unlock()
+	if !l.leaving {
+		l.leaving = true
+		l.shares.goes(!l.given)
+	}
+}
+
+// give takes the slot out of those that the instance is counted to own, once. The caller has the lock.
+func (l *log) give() {
+	if !l.given {
+		l.given = true
+		l.shares.give(l.leaving)
 	}
 }
 
@@ -511,7 +524,9 @@ func (l *log) Close() error {
 	close(l.ended)
 	<-l.done
 	err := l.db.release(l.me)
-	l.shares.give(l.leaving.Load())
+	l.failing.Lock()
+	l.give()
+	l.failing.Unlock()
 	l.db.close()
 	return err
 }

@@ -111,15 +111,16 @@ func (s *shares) give(going bool) {
 	s.judge()
 }
 
-// goes says that a slot is being handed over.
-func (s *shares) goes() {
+// goes says that a slot was chosen to be handed over, which is still counted or not.
+func (s *shares) goes(counted bool) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.going++
-	s.asked = false
+	if s.asked = false; counted {
+		s.going++
+	}
 	s.judge()
 }
 

@@ -24,7 +24,7 @@ func TestShares(t *testing.T) {
 			select {
 			case <-s.leave:
 				n++
-				s.goes()
+				s.goes(true)
 				of(s.live) // a look, before the slot is handed over
 			default:
 				return n
@@ -89,7 +89,7 @@ func TestSharesOfFew(t *testing.T) {
 	if s.heard(company{8, 0}, 1); !asked() || !s.waits() {
 		t.Error("nothing is asked for where an instance has no slot")
 	}
-	s.goes()
+	s.goes(true)
 	s.give(true)
 	for range 2 * restLooks {
 		if s.heard(company{8, 0}, 1); asked() {
@@ -134,7 +134,7 @@ func TestSharesOfOrphans(t *testing.T) {
 	if !offered() {
 		t.Error("a slot beyond the share is not offered to the other instance")
 	}
-	s.goes()
+	s.goes(true)
 	s.give(true)
 	if s.heard(company{2, 2}, 1); len(s.leave) > 0 || s.owned != 2 || s.extra != 0 || s.going != 0 {
 		t.Errorf("%d slots are left, %d of them extra", s.owned, s.extra)
@@ -192,5 +192,42 @@ func orphanOfLost(t *testing.T, db database) {
 	}
 	if f.shares.owned != 2 || f.shares.extra != 0 {
 		t.Errorf("%d slots are counted after it, %d of them extra", f.shares.owned, f.shares.extra)
+	}
+}
+
+// TestShareOfFailed: a slot whose log has failed is not counted any more, also before the log is closed, which may wait for the database; whether
+// it was chosen to be handed over before or after that.
+func TestShareOfFailed(t *testing.T) {
+	const lease = 60 * time.Millisecond
+	for _, when := range []string{"never", "before", "after"} {
+		db := newTwin(1)
+		f := newLife(lease)
+		f.shares = newShares(2)
+		f.shares.heard(company{2, 1}, 1)
+		l, err := takeSlot(db, 0, instance{"1", "a", ""}, f, nil)
+		if must(t, err); f.shares.mayTake() {
+			t.Fatal("more than the share may be taken")
+		}
+		if when == "before" {
+			l.leave()
+		}
+		other := instance{"2", "b", ""}
+		must1(db.beat(0, other))(t)
+		for must1(db.claim(0, other, 0, nil, l.term))(t) == 0 { // the owner was heard just now
+			time.Sleep(time.Millisecond)
+		}
+		<-l.failed
+		for deadline := time.Now().Add(10 * time.Second); !f.shares.mayTake(); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: a slot that was lost is counted", when)
+			}
+		}
+		if when == "after" {
+			l.leave()
+		}
+		must(t, l.Close())
+		if f.shares.owned != 0 || f.shares.going != 0 || f.shares.asked {
+			t.Errorf("%s: %d slots are counted, %d of them going", when, f.shares.owned, f.shares.going)
+		}
 	}
 }

@@ -120,7 +120,7 @@ func (s *Slot) openUntil(stop <-chan struct{}) (*kept, error) {
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	db.copying.exec(sqlSweep) //nolint:errcheck // the next one does it
+	db.writing.exec(sqlSweep) //nolint:errcheck // the next one does it
 	s.current.Store(l)
 	s.standing.Store(int32(Deciding))
 	return &kept{log: l, db: db, writes: made.writes}, nil

@@ -3,9 +3,11 @@ package pgledger
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -25,6 +27,7 @@ type twin struct {
 	noTerm bool              // the fence does not look at the term
 	noLink bool              // the fence does not look at the group before
 	noTurn bool              // a claim does not look at the term that was heard
+	moves  []string          // which instance got a slot, or gave it up, and when
 }
 
 type twinSlot struct {
@@ -88,10 +91,22 @@ func (t *twin) claim(slot int, me instance, lease time.Duration, after []string,
 		}
 		if s.owner.id == "" || s.owner.name == me.name || !t.seen[s.owner.id].After(t.now().Add(-lease)) {
 			s.term++
+			t.moved("%s takes slot %d, term %d, after %q", me.id, slot, s.term, s.held)
 			s.owner, s.held, term = me, me.id, s.term
 		}
 	})
 	return term, nil
+}
+
+func (t *twin) moved(how string, args ...any) {
+	t.moves = append(t.moves, t.now().Format("04:05.000 ")+fmt.Sprintf(how, args...))
+}
+
+// lastMoves tells what has happened to slots last.
+func (t *twin) lastMoves() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.Join(t.moves[max(0, len(t.moves)-60):], "\n\t")
 }
 
 func (t *twin) again(slot int, me instance, term int64) (next int64, err error) {
@@ -112,8 +127,9 @@ func (t *twin) confirm(slot int, me instance) (mine bool, err error) {
 func (t *twin) release(me instance) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, s := range t.slots {
+	for n, s := range t.slots {
 		if s.owner.id == me.id {
+			t.moved("%s gives up slot %d, term %d", me.id, n, s.term)
 			s.term++
 			s.owner = instance{}
 		}
