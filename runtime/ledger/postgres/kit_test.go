@@ -85,7 +85,13 @@ func sealed(rng *rand.Rand, first uint64, records uint32) []byte {
 // newStore returns a store of the environment "test", whose tables are there or not.
 func newStore(t *testing.T, url, name string, trust bool) *Store {
 	t.Helper()
-	s, err := NewStore(Options{URL: url, Name: name, Lease: 30 * time.Second, Trust: trust, Environment: "test", Calls: system.Real(clock.System())})
+	return newStoreOf(t, url, name, trust, 30*time.Second)
+}
+
+// newStoreOf is newStore with a lease.
+func newStoreOf(t *testing.T, url, name string, trust bool, lease time.Duration) *Store {
+	t.Helper()
+	s, err := NewStore(Options{URL: url, Name: name, Lease: lease, Trust: trust, Environment: "test", Calls: system.Real(clock.System())})
 	must(t, err)
 	t.Cleanup(s.Close)
 	return s

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -235,23 +236,39 @@ func TestSlots(t *testing.T) {
 	}
 }
 
+// sqlOwned tells of each slot which instance has it, and how long ago it was heard.
+const sqlOwned = `SELECT COALESCE(s.owner_name, ''), COALESCE(s.slot || ' ' || s.owner_name || ' ' || left(s.owner, 4) || CASE WHEN i.seen > clock_timestamp() - interval '1 second' THEN '' ELSE ' silent' END, s.slot || ' none') || ' term ' || s.term
+FROM bailiff.slots s LEFT JOIN bailiff.instances i ON i.id = s.owner ORDER BY s.slot`
+
 // owned waits until the instances own so many slots each, in ascending order.
 func owned(t *testing.T, db *postgres, want ...int) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		var got []int
+	began, history := time.Now(), []string{}
+	for ; ; time.Sleep(10 * time.Millisecond) {
+		of, now := map[string]int{}, ""
 		must(t, db.copying.do(func(ctx context.Context, c *pgx.Conn) error {
-			rows, err := c.Query(ctx, "SELECT count(*) AS n FROM bailiff.slots WHERE owner IS NOT NULL GROUP BY owner_name ORDER BY n")
-			if err == nil {
-				got, err = pgx.CollectRows(rows, pgx.RowTo[int])
+			rows, err := c.Query(ctx, sqlOwned)
+			if err != nil {
+				return err
 			}
+			var name, slot string
+			_, err = pgx.ForEachRow(rows, []any{&name, &slot}, func() error {
+				if now += ", " + slot; name != "" {
+					of[name]++
+				}
+				return nil
+			})
 			return err
 		}))
+		got := slices.Sorted(maps.Values(of))
 		if slices.Equal(got, want) {
 			return
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the instances own %v slots, and should %v", got, want)
+		if n := len(history); n == 0 || !strings.HasSuffix(history[n-1], now) {
+			history = append(history, time.Since(began).Round(time.Millisecond).String()+now)
+		}
+		if time.Since(began) > 30*time.Second {
+			t.Fatalf("the instances own %v slots, and should %v; how they came to it, last of all:\n%s", got, want, strings.Join(history[max(0, len(history)-100):], "\n"))
 		}
 	}
 }
@@ -266,8 +283,8 @@ type shared struct {
 // sharing starts an instance that keeps a record in each slot that it comes to own.
 func sharing(t *testing.T, url, name string, lease time.Duration) *shared {
 	t.Helper()
-	s := &shared{store: newStore(t, url, name, true), stop: make(chan struct{})}
-	s.store.options.Lease, s.store.options.Stop = lease, s.stop
+	s := &shared{store: newStoreOf(t, url, name, true, lease), stop: make(chan struct{})}
+	s.store.options.Stop = s.stop
 	slots, _, err := s.store.slots()
 	must(t, err)
 	for _, slot := range slots {

@@ -267,8 +267,7 @@ func TestDrainKilled(t *testing.T) {
 	url := severalSlots(t, pgtest.Shared(t).URL(), 3)
 	_, err := same(t, url).copying.exec("INSERT INTO bailiff.instances (id, name, seen) VALUES ('1', 'killed', clock_timestamp() - interval '100 ms'), ('2', 'killed', clock_timestamp() - interval '700 ms')")
 	must(t, err)
-	store := newStore(t, url, "command", true)
-	store.options.Lease = time.Second
+	store := newStoreOf(t, url, "command", true, time.Second)
 	must(t, store.Drain("/elsewhere", func([]commit.Log) error { return nil }))
 }
 

@@ -111,8 +111,8 @@ func wait(t *testing.T, so func() bool) {
 func TestAlone(t *testing.T) {
 	url := severalSlots(t, pgtest.Shared(t).URL(), 3)
 	take := func() (*slots.Ledger, string, func()) {
-		store, stop := newStore(t, url, "a/command", true), make(chan struct{})
-		store.options.Lease, store.options.Stop = time.Second, stop
+		store, stop := newStoreOf(t, url, "a/command", true, time.Second), make(chan struct{})
+		store.options.Stop = stop
 		l, owner, err := store.Alone(slots.Options{Commit: commit.Options{Random: store.options.Calls.Random}, Log: slog.New(slog.DiscardHandler)})
 		must(t, err)
 		return l, owner, func() {

@@ -35,8 +35,8 @@ func share(t *testing.T, url, name string, remote func(owner string) *sharer) *s
 // shareAs is share with a default policy, and with a clock that is off.
 func shareAs(t *testing.T, url, name string, remote func(owner string) *sharer, policy *ledger.DefaultPolicy, off time.Duration) *sharer {
 	t.Helper()
-	s := &sharer{store: newStore(t, url, name, true), stop: make(chan struct{}), replaced: make(chan error, 99)}
-	s.store.options.Lease, s.store.options.Stop = time.Second, s.stop
+	s := &sharer{store: newStoreOf(t, url, name, true, time.Second), stop: make(chan struct{}), replaced: make(chan error, 99)}
+	s.store.options.Stop = s.stop
 	clock := s.store.options.Calls.Clock
 	s.store.options.Calls.Clock = func() time.Time { return clock().Add(off) }
 	s.store.life.clock = s.store.options.Calls.Clock

@@ -29,8 +29,8 @@ type single struct {
 
 // openSingle opens the ledger of an instance that takes all slots of the store at an address.
 func openSingle(t *testing.T, url, name string, lease time.Duration, options commit.Options) (*single, error) { //nolint:gocritic // as slots.Options has them
-	a := &single{store: newStore(t, url, name, true), stop: make(chan struct{})}
-	a.store.options.Stop, a.store.options.Lease, a.store.life.lease = a.stop, lease, lease
+	a := &single{store: newStoreOf(t, url, name, true, lease), stop: make(chan struct{})}
+	a.store.options.Stop = a.stop
 	options.Random = a.store.options.Calls.Random
 	l, err := a.store.Share(slots.Options{Commit: options, Log: slog.New(slog.DiscardHandler), Unbound: true})
 	if err != nil {
