@@ -30,7 +30,7 @@ var Alone = []Mutant{
 	{"an answer is confirmed by one disk", "runtime/ledger/postgres/postgres.go", "p.asking.kept(", "p.asking.do("},
 	{"a commit that was let go is taken for kept", fileSession, "err != nil || !s.find.require {", "err != nil || true {"},
 	{"a group that is found is taken for kept", fileLog, "return l.db.confirm(l.slot, l.me) // which", "return true, nil // which"},
-	{"a store requires no standby", "runtime/ledger/postgres/open.go", "find.require, find.lease = !o.Trust, o.Lease", "find.require, find.lease = false, o.Lease"},
+	{"a store requires no standby", "runtime/ledger/postgres/open.go", "find.require, find.lease, find.persists = !o.Trust,", "find.require, find.lease, find.persists = false,"},
 	{"a connection to a primary that was replaced is used", fileSession, "s.conn.timeline < s.find.highest.Load()", "false"},
 }
 

@@ -58,7 +58,7 @@ func TestMutantsApply(t *testing.T) {
 		t.Errorf("%d mutants, fewer than %d", len(All), least)
 	}
 	names := map[string]bool{}
-	for _, m := range slices.Concat(All, Gateway, Forms, Commands, Ledger, Restored, Approvals, Approvers, Attacked, Own, Owners, Replaced, Divided, Joined, Renumbered, Passing, Simulated) {
+	for _, m := range slices.Concat(All, Gateway, Forms, Commands, Ledger, Restored, Approvals, Approvers, Attacked, Own, Owners, Replaced, Alone, Divided, Joined, Renumbered, Passing, Simulated) {
 		if names[m.Name] && !slices.Contains(Simulated, m) { // the simulator has to find some faults that others find, too
 			t.Errorf("two mutants are called %q", m.Name)
 		}

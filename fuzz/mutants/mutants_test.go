@@ -137,7 +137,7 @@ func TestNoMutant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, in := range []suite{differential, attack, model, restoring, approving, approvers, simulated, owning, replacing, dividing, joined, renumbered, passing, spelling, seeds, corpus} {
+	for _, in := range []suite{differential, attack, model, restoring, approving, approvers, simulated, owning, replacing, alone, dividing, joined, renumbered, passing, spelling, seeds, corpus} {
 		if output, failed := run(t, absolute, in, nil); failed {
 			t.Errorf("%s fails without any mutant:\n%s", in.folder, tail(output))
 		}
