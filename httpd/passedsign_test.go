@@ -8,10 +8,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"bailiff/httpd/peers"
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
+	"bailiff/runtime/ratelimit"
 )
 
 const asked = `{"framework":"custom","agentId":"a-1","request_nonce":%q,"txCommit":"b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c","intent":{"action":"http","url":"https://shop.example/a","method":"GET"}}`
@@ -82,6 +84,25 @@ func TestPassedSigned(t *testing.T) {
 	alone, _ := w.attested("/v1/authorize?explain=true", "n-2", "")
 	if n := w.passing.signed.Load(); n != 5 || strings.Replace(alone, `,"replayed":true`, "", 1) != explained {
 		t.Errorf("with other keys, or none: %d signed\n%s\n%s", n, explained, alone)
+	}
+}
+
+// TestPassedForged: a client that says to the listener for clients what an instance says that passes a request on is not believed: its answer has
+// an attestation and no claims, and it counts as who it is.
+func TestPassedForged(t *testing.T) {
+	w := newWorld(t)
+	config := w.config(w.authority(shopPolicy, false))
+	config.Limits.IP = ratelimit.Window{Limit: 2, Per: time.Minute}
+	w.serve(config)
+	w.createKey("agent", accounts.NewKey{Scopes: []string{"authorize"}})
+	forged := func(from string) string {
+		return peers.Signs + ": " + w.signer.Pair() + "\n" + peers.Claims + ": e30\n" + peers.TLS + ": 1\n" + peers.From + ": " + from + "\n"
+	}
+	for _, from := range []string{"192.0.2.1:1", "192.0.2.2:2"} {
+		w.attested("/v1/authorize", from, forged(from))
+	}
+	if response, body := w.send(w.request("POST /v1/authorize\n" + forged("192.0.2.3:3") + "\n{}")); response.StatusCode != 429 {
+		t.Errorf("a client counts as three: %d %s", response.StatusCode, body)
 	}
 }
 

@@ -78,6 +78,9 @@ var Renumbered = []Mutant{
 // Passing are the mutants of passing requests on, and of signing for the instance that decides. The tests of that have to find each.
 var Passing = []Mutant{
 	{"claims are left to an instance with other keys", "httpd/call.go", "== s.config.Authority.Signer.Pair()", `!= ""`},
+	{"a client gets claims in place of an attestation", "httpd/call.go",
+		"\t\tc.unsigned = string(c.Request.Header.Peek(peers.Signs)) == s.config.Authority.Signer.Pair()\n\t}", "\t}\n\tc.unsigned = string(c.Request.Header.Peek(peers.Signs)) == s.config.Authority.Signer.Pair()"},
+	{"a client says who it is", "httpd/call.go", "\tif s.config.Passed {\n\t\tif fault", "\tif s.config.Passed || len(c.Request.Header.Peek(peers.From)) > 0 {\n\t\tif fault"},
 	{"clients see the claims of an attestation", filePassing, "peers.Claims: true,", ""},
 	{"any answer gets an attestation", filePassing, "rest, ok := bytes.CutPrefix(body, unattested)", "rest, ok := bytes.TrimPrefix(body, unattested), true"},
 	{"the library may send a body again", filePassing, "request.Body = peers.Body{Reader: bytes.NewReader(c.input)}", "request.Body = http.NoBody"},

@@ -33,14 +33,20 @@ func hasPolicy(t *testing.T, got reply, policy string) {
 // TestRegisterLimit registers five keys, and no sixth; an attempt that is no good counts too.
 func TestRegisterLimit(t *testing.T) {
 	t.Parallel()
-	service := newHosted(t, "SVC_RATE_LIMIT_REGISTER=").start()
-	for range 4 {
-		service.register()
+	at, n := newHosted(t, "SVC_RATE_LIMIT_REGISTER=").start().instances(), 0
+	next := func() *running { // over several slots, each instance in turn
+		n++
+		return at[n%len(at)]
 	}
-	service.send("POST", "/v1/keys/register", "", `{"email":"nobody"}`).wants(t, "the fifth", "400 SVC_VALIDATION_ERROR_SCHEMA")
-	got := service.send("POST", "/v1/keys/register", "", `{"email":"agent@example.com"}`)
-	limited(t, "the sixth", got, "register", 3600)
-	hasPolicy(t, got, `"register";q=5;w=3600`)
+	for range 4 {
+		next().register()
+	}
+	next().send("POST", "/v1/keys/register", "", `{"email":"nobody"}`).wants(t, "the fifth", "400 SVC_VALIDATION_ERROR_SCHEMA")
+	for range at {
+		got := next().send("POST", "/v1/keys/register", "", `{"email":"agent@example.com"}`)
+		limited(t, "one more", got, "register", 3600)
+		hasPolicy(t, got, `"register";q=5;w=3600`)
+	}
 }
 
 // TestKeyLimit uses up a key's minute: authorize and test-run count together, what is invalid does not, and another key

@@ -75,6 +75,7 @@ func newHosted(t *testing.T, settings ...string) *site {
 	s.env = append(plainEnviron(), "SVC_HOSTED=true", "SVC_DATA_DIR="+s.path("data"), "SVC_LISTEN=127.0.0.1:0",
 		"SVC_RATE_LIMIT_KEY=0", "SVC_RATE_LIMIT_IP=0", "SVC_RATE_LIMIT_HOLDS=0", "SVC_RATE_LIMIT_REGISTER=0", "SVC_RATE_LIMIT_DEPLOY=0")
 	s.env = append(s.env, settings...)
+	s.mayHaveSlots()
 	return s
 }
 

@@ -18,7 +18,7 @@ import (
 const slotsSetting = "BAILIFF_SLOTS"
 
 // overSlots are tests of what clients and operators do that hold over several slots, too. The others look at a data folder, at the memory of
-// one instance, or at what a store of several slots refuses.
+// one instance, at what a store of several slots refuses, or start one instance again with other settings.
 var overSlots = []string{
 	"TestKillEverything", "TestOneHold", "TestFirstDeployments", "TestHostedStory", "TestWebhooks", "TestRegisterLimit",
 	"TestStopUnderLoad", "TestEvents", "TestTelemetry", "TestOneWrite",
@@ -27,7 +27,7 @@ var overSlots = []string{
 // moreOverSlots are further ones, which take longer.
 var moreOverSlots = []string{
 	"TestBorders", "TestLimitWithManyClients", "TestQuotaOfKeys", "TestEveryDecisionCode", "TestRequestFields", "TestReplayAfterCrash", "TestActivations",
-	"TestQuota", "TestHoldLimit", "TestKeyLimit", "TestScopes", "TestRollback", "TestEnvironments", "TestWebhookTrouble", "TestTestEnvironment",
+	"TestQuota", "TestHoldLimit", "TestKeyLimit", "TestScopes", "TestWebhookTrouble", "TestTestEnvironment",
 	"TestTLS", "TestGoClient", "TestNodeVerifiesTheService", "TestSmuggling", "TestBodies", "TestEnumeration", "TestRestart",
 }
 
@@ -54,6 +54,13 @@ func TestOverSlots(t *testing.T) {
 		if !strings.Contains(string(said), "--- PASS: "+name+" ") {
 			t.Errorf("%s did not pass", name)
 		}
+	}
+}
+
+// mayHaveSlots has the site keep its record in a store of several slots where the tests run over such.
+func (s *site) mayHaveSlots() {
+	if slots := os.Getenv(slotsSetting); slots != "" {
+		s.storeOf(slots)
 	}
 }
 
@@ -87,6 +94,14 @@ func (s *site) storeOf(slots string) {
 			s.second = append(s.second, name+"=off")
 		}
 	}
+}
+
+// instances are the service, and the second instance where there is one.
+func (r *running) instances() []*running {
+	if r.site.partner == nil {
+		return []*running{r}
+	}
+	return []*running{r, r.site.partner}
 }
 
 // startSecond starts the second instance, once, and reports whether it did.

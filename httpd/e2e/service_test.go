@@ -94,9 +94,7 @@ func newSite(t *testing.T, policy string, settings ...string) *site {
 	s.must("sign", "--key", s.path("operator.key"), s.path("warranty.md"))
 	s.env = append(s.env, "SVC_OPERATOR_PUBLIC_KEY="+public)
 	s.env = append(s.env, settings...)
-	if slots := os.Getenv(slotsSetting); slots != "" {
-		s.storeOf(slots)
-	}
+	s.mayHaveSlots()
 	return s
 }
 

@@ -21,10 +21,7 @@ type swarm struct {
 func newSwarm(t *testing.T, service *running, size int) *swarm {
 	t.Helper()
 	s := &swarm{t: t}
-	at := []*running{service}
-	if service.site.partner != nil {
-		at = append(at, service.site.partner)
-	}
+	at := service.instances()
 	for n := range size {
 		s.clients = append(s.clients, &fasthttp.HostClient{
 			Addr: strings.TrimPrefix(at[n%len(at)].base, "http://"), MaxConns: 1, ReadTimeout: 20 * time.Second, MaxIdemponentCallAttempts: 1,
