@@ -48,9 +48,10 @@ type Server struct {
 
 // shared is the server of a test binary.
 var shared struct {
-	once   sync.Once
-	server *Server
-	end    []func()
+	once    sync.Once
+	server  *Server
+	missing string // why there is none
+	end     []func()
 }
 
 // Shared returns a primary that all tests of a package use, one after the other; each makes the tables that it needs. The package's
@@ -62,6 +63,9 @@ func Shared(t testing.TB) *Server {
 		s.start("fsync = off\n")
 		shared.server = s
 	})
+	if shared.missing != "" {
+		t.Skip(shared.missing)
+	}
 	if shared.server == nil {
 		t.Fatal("the server that the tests share did not start")
 	}
@@ -80,6 +84,12 @@ func Main(m *testing.M) int {
 
 // A lasting is a test whose cleanups wait for Main.
 type lasting struct{ testing.TB }
+
+// Skipf implements testing.TB: what is missing for one test is missing for all.
+func (l lasting) Skipf(format string, args ...any) {
+	shared.missing = fmt.Sprintf(format, args...)
+	l.TB.Skipf(format, args...)
+}
 
 // Cleanup implements testing.TB.
 func (lasting) Cleanup(end func()) { shared.end = append(shared.end, end) }
