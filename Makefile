@@ -216,7 +216,7 @@ rounds: ## two instances over PostgreSQL, and three over slots, FAILOVERS times 
 	@git cat-file -e $(PREVIOUS) || { echo "the history lacks $(PREVIOUS); fetch all of it, or name another commit by PREVIOUS="; exit 1; }
 	rm -rf .cache/previous && mkdir -p .cache/previous && git archive $(PREVIOUS) | tar -x -C .cache/previous
 	cd .cache/previous && $(GO) build -buildvcs=false -o ../bailiff-previous ./cmd/bailiff
-	BAILIFF_PREVIOUS=$(CURDIR)/.cache/bailiff-previous BAILIFF_FAULTS=5 BAILIFF_FAILOVERS=$(FAILOVERS) $(GO) test ./httpd/e2e -run '^Test($(OF))Failover$$' -parallel $(AT_ONCE) -count 1 -v -timeout 8h
+	BAILIFF_PREVIOUS=$(CURDIR)/.cache/bailiff-previous BAILIFF_FAULTS=5 BAILIFF_FAILOVERS=$(FAILOVERS) $(GO) test ./httpd/e2e -run '^Test($(OF))Failover$$' -parallel $(AT_ONCE) -count 1 -v -timeout 16h
 
 .PHONY: retention
 retention: ## drop old events for 30 simulated days and for a fast one, and kill that 20 times at each step, and 10 times backups and restorations
@@ -239,7 +239,7 @@ simulate: ## the service on a simulated machine: SEED=N STEPS=200 replays one wo
 OWNERS ?= Worlds|Orders|OrdersOfSlots|ManySlots
 
 .PHONY: owners
-owners: ## three instances that take a log from each other, or share the slots of a store, over a simulated database: SEED=N is one world, without a seed WORLDS=50000 are made
+owners: ## three instances that take a log from each other, or share the slots of a store, over a simulated database: SEED=N is one world, with the same faults and, of one slot, the same history each time; without a seed WORLDS=50000 are made
 	$(GO) test ./runtime/ledger/postgres -run '^Test($(OWNERS))$$' -count 1 -v -timeout 0 -args -world $(or $(SEED),0) -worlds $(WORLDS)
 
 .PHONY: cover

@@ -49,7 +49,7 @@ var canaries = []canary{
 
 // TestCanaries plants faults in the service, and has rounds of failover find each. Faults of the fence are not among them: without the term a
 // late append still meets the group that the new owner has written at its place, and without the group before it a database would have to
-// go back. TestWorlds, TestManySlots and TestOwners of the ledger find those.
+// go back. TestWorlds and TestManySlots of the ledger find the first, TestWentBack and TestStatementsOfSlots the second.
 func TestCanaries(t *testing.T) {
 	if os.Getenv("BAILIFF_CANARIES") == "" {
 		t.Skip("takes many minutes; make failover runs it")

@@ -4,9 +4,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -60,17 +62,17 @@ func (b *balancer) pass(client net.Conn) {
 // TestRunCluster is what make run-cluster runs: a PostgreSQL primary and its standby, three instances, and a balancer in front of them,
 // for people to break. Without the flag it asks such a cluster a few questions, and ends.
 func TestRunCluster(t *testing.T) {
-	f := newFailoverOf(t, true, *clusterSlots, "one", "two", "three")
-	defer f.end()
 	at := *clusterAt
 	if at == "" {
 		at = "127.0.0.1:0"
 	}
 	listener, err := net.Listen("tcp", at)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v; give the balancer another address: make run-cluster AT=127.0.0.1:8797", err)
 	}
 	defer listener.Close()
+	f := newFailoverOf(t, true, *clusterSlots, "one", "two", "three")
+	defer f.end()
 	b := &balancer{Listener: listener, of: f.instances}
 	go b.run()
 	front := &running{site: f.site, base: "http://" + listener.Addr().String()}
@@ -94,17 +96,34 @@ func TestRunCluster(t *testing.T) {
 		return
 	}
 	f.explain(front.base, ask)
+	f.untilInterrupted()
+}
+
+// untilInterrupted lets people break the cluster.
+func (f *failover) untilInterrupted() {
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
-	lost := f.primary.Ended()
+	lost, ticker := f.primary.Ended(), time.NewTicker(time.Second)
+	defer ticker.Stop()
+	pids := map[string]int{}
+	for _, i := range f.instances {
+		pids[i.name] = i.pid()
+	}
 	for {
 		select {
 		case <-interrupted:
 			return
+		case <-ticker.C:
+			for _, i := range f.instances {
+				if pid := i.pid(); pid != 0 && pid != pids[i.name] {
+					pids[i.name] = pid
+					fmt.Printf("  kill -9 %d   # instance %s, which was started again\n", pid, i.name)
+				}
+			}
 		case <-lost:
 			f.promote()
 			lost = nil
-			fmt.Println("the primary was lost, and the standby was promoted; it has a standby of its own")
+			fmt.Println("the primary was lost, and the standby was promoted, once: to lose that one, too, start all of this again")
 		}
 	}
 }
@@ -135,16 +154,20 @@ func (f *failover) explain(base, ask string) {
 	if *clusterSlots > 1 {
 		who = fmt.Sprintf("Each instance decides for the keys of its share of %d slots, and passes other requests on", *clusterSlots)
 	}
-	fmt.Printf("\n%s. The balancer gives a request to any of them:\n\n  curl -s %s/v1/authorize -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '%s'\n\n", who, base, f.key, ask)
+	fmt.Printf("\n%s. The balancer gives a request to any of them:\n\n  curl -s %s/v1/authorize -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '%s'\n\n", who, base, f.key, strings.Replace(ask, `"one"`, `"'$(date +%N)'"`, 1)) // a task has a limit
 	fmt.Println("Ask again and again while you lose one of these; instances are started again, and the standby is promoted:")
 	for _, i := range f.instances {
 		fmt.Printf("  kill -9 %d   # instance %s at %s\n", i.pid(), i.name, i.address())
 	}
 	fmt.Printf("  kill -9 %d   # the primary\n\nWho decides:\n\n  ", f.primary.PID())
+	store := map[string]string{} // of settings with one name the last one counts
 	for _, setting := range f.env {
 		if name, value, _ := strings.Cut(setting, "="); strings.HasPrefix(name, "SVC_STORE") {
-			fmt.Printf("%s='%s' ", name, value)
+			store[name] = value
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(store)) {
+		fmt.Printf("%s='%s' ", name, store[name])
 	}
 	fmt.Printf("bin/bailiff store status\n\nCtrl-C ends all of it.\n\n")
 }

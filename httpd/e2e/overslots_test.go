@@ -2,8 +2,10 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -134,4 +136,35 @@ func (s *site) awaitShares() {
 		time.Sleep(50 * time.Millisecond)
 	}
 	s.t.Fatal("the instances do not share the slots")
+}
+
+// TestPeersOfOtherAuthority: two instances that do not trust each other's certificates say so, go on with their own slots, and stay ready: neither
+// knows whose fault it is.
+func TestPeersOfOtherAuthority(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, mailPolicy)
+	s.storeOf("3")
+	at := slices.IndexFunc(s.second, func(one string) bool { return strings.HasPrefix(one, "SVC_PEER_CERT=") })
+	name := strings.TrimSuffix(filepath.Base(s.second[at]), ".pem")
+	other := s.path("other")
+	if err := errors.Join(os.Mkdir(other, 0o700), certificate.Make(other, "peers", name)); err != nil {
+		t.Fatal(err)
+	}
+	s.second = append(s.second, "SVC_PEER_CERT="+filepath.Join(other, name+".pem"), "SVC_PEER_KEY="+filepath.Join(other, name+".key"), "SVC_PEER_CA="+filepath.Join(other, "peers.pem"))
+	one := s.start()
+	two := s.partner
+	for _, row := range []struct {
+		at    *running
+		names string
+	}{{one, "two"}, {two, "one"}} {
+		const says = "whose certificate is not good"
+		var status int
+		var body string
+		for end := time.Now().Add(time.Minute); !strings.Contains(body, row.names+", "+says) && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+			status, _, body = row.at.get("/readyz")
+		}
+		if status != 200 || !strings.Contains(body, row.names+", "+says) || !strings.Contains(row.at.log.String(), "instances can't be reached that have slots") {
+			t.Errorf("an instance does not say that it does not reach %s: %d %s\n%s", row.names, status, body, row.at.log)
+		}
+	}
 }

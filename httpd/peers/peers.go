@@ -143,6 +143,9 @@ func (p *Passing) drop(name peerName) {
 // An UnreachableError says that nothing was sent.
 type UnreachableError struct{ error }
 
+// Unwrap returns why.
+func (e UnreachableError) Unwrap() error { return e.error }
+
 // Transport returns what connects to an instance, and ends the idle connections to those that do not decide any more what they did: their
 // machine may be gone.
 func (p *Passing) Transport(to Instance, questions bool) *http.Transport {

@@ -88,11 +88,13 @@ func (m *Metrics) Policies(others func() int) error {
 	return m.gauge("store_other_policies", "How many other instances of SVC_STORE have another default policy than this one.", nil, func() float64 { return float64(others()) })
 }
 
-// Slots adds how many slots of a store of several this instance owns, and how many are at no instance that it knows.
-func (m *Metrics) Slots(owned, lost func() int) error {
+// Slots adds how many slots of a store of several this instance owns, how many are at no instance that it knows, and how many instances that have
+// some it can't reach.
+func (m *Metrics) Slots(owned, lost, unreached func() int) error {
 	return errors.Join(
 		m.gauge("store_slots", "How many slots of SVC_STORE this instance owns.", nil, func() float64 { return float64(owned()) }),
-		m.gauge("store_slots_lost", "How many slots of SVC_STORE are at no instance that this one knows: their keys are not decided for.", nil, func() float64 { return float64(lost()) }))
+		m.gauge("store_slots_lost", "How many slots of SVC_STORE are at no instance that this one knows: their keys are not decided for.", nil, func() float64 { return float64(lost()) }),
+		m.gauge("store_unreached_instances", "How many instances that have slots of SVC_STORE this one can't reach: requests for their keys are refused here.", nil, func() float64 { return float64(unreached()) }))
 }
 
 // Mode adds a gauge that is always 1, with how the service runs in its labels.

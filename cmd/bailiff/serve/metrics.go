@@ -51,7 +51,7 @@ func (r *service) addGauges() error {
 		faults = append(faults, r.metrics.Policies(r.policies.count))
 	}
 	if r.many != nil {
-		faults = append(faults, r.metrics.Slots(r.store.Owned, func() int { return int(r.lost.Load()) }))
+		faults = append(faults, r.metrics.Slots(r.store.Owned, func() int { return int(r.lost.Load()) }, func() int { return int(r.peers.missing.Load()) }))
 	}
 	checks := checkNames
 	if r.many != nil {

@@ -58,7 +58,7 @@ func TestMetricsPage(t *testing.T) {
 	if err := r.metrics.Policies(func() int { return 0 }); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.metrics.Slots(func() int { return 0 }, func() int { return 0 }); err != nil {
+	if err := r.metrics.Slots(func() int { return 0 }, func() int { return 0 }, func() int { return 0 }); err != nil {
 		t.Fatal(err)
 	}
 	page.Whole(t, "../../../docs/metrics.md", "go test ./cmd/bailiff/serve -run TestMetricsPage -rewrite", metricsPage(r))

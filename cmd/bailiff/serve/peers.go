@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -189,12 +191,10 @@ func (r *service) askOnce(ctx context.Context) httpd.Check {
 			check.Ready = err == nil && response.StatusCode == http.StatusOK
 		}
 	}
-	var untrusted *tls.CertificateVerificationError
-	var unknown x509.UnknownAuthorityError
 	switch {
 	case check.Ready:
 		check.Reason = "another instance decides, and this one passes requests on to it"
-	case errors.As(err, &untrusted), errors.As(err, &unknown):
+	case untrusted(err):
 		r.log.Warn("the certificate of the instance that decides is not good", "instance", to.Name, "address", to.Peer, "error", cli.Plain(err))
 		check.Reason = "the certificate of the instance that decides is not good"
 	case err != nil:
@@ -216,35 +216,98 @@ func (r *service) instanceOf(slot int) peers.Instance {
 
 // watchPeers asks the instances that have slots, again and again, whether they can be reached.
 func (r *service) watchPeers(ctx context.Context) error {
-	began := r.clock()
-	known := map[string]bool{}
+	began, asked, reached := r.clock(), map[string]bool{}, 0
 	for slot := range r.many.Slots() {
 		to := r.instanceOf(slot)
-		if to.Gone == nil || to.Peer == "" || known[to.Name+" "+to.Peer] {
+		if to.Gone == nil || to.Peer == "" || asked[to.Name] {
 			continue
 		}
-		known[to.Name+" "+to.Peer] = true
+		asked[to.Name] = true
 		asking, cancel := context.WithTimeout(ctx, 2*askPeerEvery)
 		err := r.peers.passing.Reach(asking, to)
 		cancel()
 		if err == nil {
-			r.peers.alone.Store(0)
-			return nil
+			reached++
 		}
+		r.peers.note(to.Name, err, began)
 	}
-	if len(known) < 2 {
+	maps.DeleteFunc(r.peers.unreached, func(name string, _ unreached) bool { return !asked[name] })
+	if reached == 0 && len(asked) > 1 {
+		r.peers.alone.CompareAndSwap(0, began.UnixNano())
+	} else {
 		r.peers.alone.Store(0)
-		return nil
 	}
-	r.peers.alone.CompareAndSwap(0, began.UnixNano())
+	r.tellUnreached()
 	return nil
 }
 
-// checkPeers finds that this instance can reach no other one, of which there are at least two: they can reach each other.
-func (r *service) checkPeers() httpd.Check {
-	patience := 2*time.Duration(r.settings.StoreLease) + standbyPatience
-	if since := r.peers.alone.Load(); since != 0 && r.clock().Sub(time.Unix(0, since)) > patience {
-		return httpd.Check{Name: "peers", Reason: "no other instance can be reached, so that keys of their slots are refused here"}
+// note notes whether an instance was reached.
+func (p *peering) note(name string, err error, at time.Time) {
+	if err == nil {
+		delete(p.unreached, name)
+		return
 	}
-	return httpd.Check{Name: "peers", Ready: true, Reason: "other instances can be reached, or there are none"}
+	if p.unreached == nil {
+		p.unreached = map[string]unreached{}
+	}
+	since := at
+	if before, known := p.unreached[name]; known {
+		since = before.since
+	}
+	p.unreached[name] = unreached{since, err}
+}
+
+// tellUnreached says which instances could not be reached for long: one that was lost is not known any more by then.
+func (r *service) tellUnreached() {
+	var names, faults []string
+	for _, name := range slices.Sorted(maps.Keys(r.peers.unreached)) {
+		one := r.peers.unreached[name]
+		if r.clock().Sub(one.since) <= r.peerPatience() {
+			continue
+		}
+		faults = append(faults, fmt.Sprintf("%s: %s", name, cli.Plain(one.err)))
+		if untrusted(one.err) {
+			name += ", whose certificate is not good"
+		}
+		names = append(names, name)
+	}
+	said := strings.Join(names, "; ")
+	before := r.peers.missed.Swap(&said)
+	r.peers.missing.Store(int64(len(names)))
+	switch {
+	case before != nil && *before == said, before == nil && said == "":
+	case said == "":
+		r.log.Info("all instances that have slots can be reached again")
+	default:
+		r.log.Warn("instances can't be reached that have slots: requests for the API keys of these are refused here, and the service can't be frozen where slot 0 is theirs; "+
+			"look at the network between them, and at SVC_PEER_CA and SVC_PEER_CERT of both", "instances", strings.Join(faults, "; "))
+	}
+}
+
+// untrusted reports whether an instance can't be reached because of its certificate.
+func untrusted(err error) bool {
+	var refused *tls.CertificateVerificationError
+	var unknown x509.UnknownAuthorityError
+	return errors.As(err, &refused) || errors.As(err, &unknown)
+}
+
+// peerPatience is how long another instance may be out of reach until that is told.
+func (r *service) peerPatience() time.Duration {
+	return 2*time.Duration(r.settings.StoreLease) + standbyPatience
+}
+
+// checkPeers finds that this instance can reach no other one, of which there are at least two: they can reach each other. Where it is one of two, or
+// reaches some, it is ready, and says which it does not reach.
+func (r *service) checkPeers() httpd.Check {
+	check := httpd.Check{Name: "peers", Ready: true, Reason: "other instances can be reached, or there are none"}
+	if missed := r.peers.missed.Load(); missed != nil && *missed != "" {
+		check.Reason = "these instances can't be reached, so that keys of their slots are refused here: " + *missed
+	}
+	if since := r.peers.alone.Load(); since != 0 && r.clock().Sub(time.Unix(0, since)) > r.peerPatience() {
+		check.Ready = false
+		if check.Reason = "no other instance can be reached, so that keys of their slots are refused here"; r.peers.missed.Load() != nil {
+			check.Reason += ": " + *r.peers.missed.Load()
+		}
+	}
+	return check
 }

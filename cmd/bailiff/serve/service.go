@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/httpd"
@@ -34,7 +35,16 @@ type peering struct {
 	// connections is how many of this instance another one has at most.
 	connections int
 	ready       atomic.Pointer[httpd.Check]
-	alone       atomic.Int64 // since when none of several others could be reached, Unix nanoseconds; 0 where one could
+	alone       atomic.Int64           // since when none of several others could be reached, Unix nanoseconds; 0 where one could
+	unreached   map[string]unreached   // by their names; of the one goroutine that asks
+	missed      atomic.Pointer[string] // those of them that were told of
+	missing     atomic.Int64           // how many these are
+}
+
+// An unreached instance has slots, and does not answer this one.
+type unreached struct {
+	since time.Time
+	err   error
 }
 
 // service is a service that runs.

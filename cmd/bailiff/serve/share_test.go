@@ -1,6 +1,10 @@
 package serve
 
 import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -26,12 +30,34 @@ func TestFitsSlots(t *testing.T) {
 	}
 }
 
-// TestAloneAmongPeers: an instance is not ready that has reached no other one for long.
+// TestAloneAmongPeers: an instance is not ready that has reached no other one for long, and says which it does not reach where it reaches one.
 func TestAloneAmongPeers(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
-	r := &service{settings: &cmdsettings.Settings{StoreLease: cmdsettings.Lease(2 * time.Second)}, clock: func() time.Time { return now }}
+	var said strings.Builder
+	r := &service{
+		settings: &cmdsettings.Settings{StoreLease: cmdsettings.Lease(2 * time.Second)}, clock: func() time.Time { return now },
+		log: slog.New(slog.NewTextHandler(&said, nil)),
+	}
 	if check := r.checkPeers(); !check.Ready {
 		t.Errorf("another one is reached: %+v", check)
+	}
+	for range 2 {
+		r.peers.note("b", errors.New("refused"), now.Add(-7*time.Second))
+		r.peers.note("c", fmt.Errorf("dialling: %w", x509.UnknownAuthorityError{}), now.Add(-7*time.Second))
+		r.peers.note("d", errors.New("refused"), now.Add(-6*time.Second)) // it may be lost
+		r.tellUnreached()
+	}
+	if check := r.checkPeers(); !check.Ready || !strings.HasSuffix(check.Reason, ": b; c, whose certificate is not good") || r.peers.missing.Load() != 2 {
+		t.Errorf("two are not reached: %+v", check)
+	}
+	if text := said.String(); strings.Count(text, "level=WARN") != 1 || !strings.Contains(text, "b: refused; c: dialling") {
+		t.Errorf("the log says: %s", text)
+	}
+	r.peers.note("b", nil, now)
+	r.peers.note("c", nil, now)
+	r.tellUnreached()
+	if check := r.checkPeers(); strings.Contains(check.Reason, "can't") || r.peers.missing.Load() != 0 || !strings.Contains(said.String(), "reached again") {
+		t.Errorf("all are reached again: %+v", check)
 	}
 	for alone, ready := range map[time.Duration]bool{0: true, 6 * time.Second: true, 7 * time.Second: false} {
 		r.peers.alone.Store(now.Add(-alone).UnixNano())

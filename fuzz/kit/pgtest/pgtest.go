@@ -85,7 +85,7 @@ func Main(m *testing.M) int {
 // A lasting is a test whose cleanups wait for Main.
 type lasting struct{ testing.TB }
 
-// Skipf implements testing.TB: what is missing for one test is missing for all.
+// Skipf implements testing.TB: programs that are missing for one test are missing for all.
 func (l lasting) Skipf(format string, args ...any) {
 	shared.missing = fmt.Sprintf(format, args...)
 	l.TB.Skipf(format, args...)

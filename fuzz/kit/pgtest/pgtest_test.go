@@ -80,7 +80,7 @@ func TestStart(t *testing.T) {
 	})
 }
 
-// TestMissing: where nobody has PostgreSQL's programs, each test that wants the shared server is skipped with the reason, and fails in continuous
+// TestMissing: where PostgreSQL's programs are missing, each test that wants the shared server is skipped with the reason, and fails in continuous
 // integration.
 func TestMissing(t *testing.T) {
 	const of = "^TestShared(First|Second)$"

@@ -16,7 +16,7 @@ const (
 	None     Fault = iota // bytes are carried
 	Holds                 // bytes of both directions wait
 	Answers               // bytes of the answering side wait; those of the side that has connected are carried
-	Cut                   // connections are cut, and new ones are cut at once
+	Cut                   // connections are reset, and new ones are reset at once
 	Requests              // bytes of the side that has connected wait; those of the answering side are carried
 )
 
@@ -62,9 +62,17 @@ func (w *Wire) Set(f Fault) {
 	w.changed.Broadcast()
 	if f == Cut {
 		for conn := range w.open {
-			conn.Close()
+			reset(conn)
 		}
 	}
+}
+
+// reset ends a connection at once: bytes that are under way are lost.
+func reset(conn net.Conn) {
+	if over, tcp := conn.(*net.TCPConn); tcp {
+		_ = over.SetLinger(0)
+	}
+	conn.Close()
 }
 
 // keeps notes a connection, and reports false where it was cut.
@@ -72,7 +80,7 @@ func (w *Wire) keeps(conn net.Conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fault == Cut {
-		conn.Close()
+		reset(conn)
 		return false
 	}
 	w.open[conn] = true

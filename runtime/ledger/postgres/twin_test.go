@@ -102,7 +102,7 @@ func (t *twin) moved(how string, args ...any) {
 	t.moves = append(t.moves, t.now().Format("04:05.000 ")+fmt.Sprintf(how, args...))
 }
 
-// lastMoves tells what has happened to slots last.
+// lastMoves tells the last moves of slots.
 func (t *twin) lastMoves() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

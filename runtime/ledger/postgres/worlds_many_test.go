@@ -131,7 +131,7 @@ func TestManySlots(t *testing.T) {
 	for range max(1, *simulated/5) {
 		w, err := run(from.Uint64(), sound)
 		if err != nil {
-			t.Fatalf("world %d: %v; \nrun it again: make owners SEED=%[1]d\nfaults have ended at %s; what has happened to slots last:\n\t%s", w.seed, err, w.end.Format("04:05.000"), w.db.lastMoves())
+			t.Fatalf("world %d: %v; \nrun it again: make owners SEED=%[1]d\nfaults have ended at %s; the last moves of slots:\n\t%s", w.seed, err, w.end.Format("04:05.000"), w.db.lastMoves())
 		}
 		statements, appends = statements+w.statements.Load(), appends+w.appends.Load()
 		for _, s := range w.db.slots {
