@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"bailiff/runtime/accounts"
-	"bailiff/runtime/events"
 	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 )
@@ -134,12 +133,12 @@ func (c *Console) keys(ctx context.Context, v *visit, _ string) *Response {
 		c.Log.Error("the keys could not be read for the console", "error", err)
 		return c.problem(v, http.StatusServiceUnavailable, "The keys could not be read. Try again later; the log says why.")
 	}
-	latest, fault := c.Authority.Latest(ctx, new(ledger.Key), events.Query{Limit: latestOfAll}, 0)
+	latest, fault := c.Authority.LatestOfAll(ctx, latestOfAll)
 	if fault != nil {
 		return c.fail(v, fault)
 	}
-	for i, one := range rows(latest.Events) {
-		view.Latest = append(view.Latest, keyedRow{latest.Events[i].KeyID, one})
+	for i, one := range rows(latest) {
+		view.Latest = append(view.Latest, keyedRow{latest[i].KeyID, one})
 	}
 	return c.page(v, "keys", "All keys", view)
 }

@@ -34,16 +34,22 @@ func (f *failover) first() *instance {
 	return found
 }
 
-// reachedAt starts all instances again, whose approvers reach them at an origin.
-func (f *failover) reachedAt(origin string) {
+// reached starts all instances again, which browsers reach at an origin.
+func (f *failover) reached() (origin string) {
 	f.t.Helper()
+	port, err := port.Free()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	origin = "http://localhost:" + port
 	for _, i := range f.instances {
 		i.mu.Lock()
-		i.env = append(i.env, "SVC_PUBLIC_URL="+origin)
+		i.env = append(i.env, "SVC_PUBLIC_URL="+origin, "SVC_CONSOLE_LISTEN=127.0.0.1:0")
 		i.mu.Unlock()
 		i.becomes(binary)
 	}
 	f.share()
+	return origin
 }
 
 // A heldPush is a hold, of a key of its own, and an approval that an approver has signed and not sent.
@@ -65,14 +71,9 @@ func (h *heldPush) ask(f *failover, at *instance) answer {
 // late it hears of it, and neither after the one that recorded it is lost.
 func TestRemovedApprover(t *testing.T) {
 	t.Parallel()
-	port, err := port.Free()
-	if err != nil {
-		t.Fatal(err)
-	}
-	origin := "http://localhost:" + port
 	f := newFailoverOf(t, true, 4, "a", "b", "c")
 	defer f.end()
-	f.reachedAt(origin)
+	origin := f.reached()
 	first := f.first()
 	alice := f.office(first, origin).approver("alice", "--sections", "tool_calls", "--without-amount")
 	var holds []*heldPush

@@ -66,7 +66,7 @@ func TestSlots(t *testing.T) {
 	t.Parallel()
 	f := newFailoverOf(t, true, 4, "a", "b", "c")
 	defer f.end()
-	f.share()
+	origin := f.reached()
 	var keys []registered
 	for n := range 8 {
 		keys = append(keys, f.second(f.instances[n%3]))
@@ -82,6 +82,7 @@ func TestSlots(t *testing.T) {
 		}
 	}
 	f.backsUpSlots(keys)
+	f.consoles(keys, origin)
 	if _, err := f.on(f.instances[1], "keys", "revoke", keys[0].KeyID); err != nil {
 		t.Error(err)
 	}

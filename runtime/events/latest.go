@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -71,6 +72,59 @@ func (a *Reader) Latest(ctx context.Context, key *ledger.Key, query Query, befor
 	}
 	view.Before = lower
 	return view, nil
+}
+
+// A several is a ledger whose records are in the logs of several slots.
+type several interface {
+	Slots() int
+	Heads(ctx context.Context) ([]uint64, error)
+}
+
+// LatestOfAll returns the latest events of all keys, the newest first, at most so many. Over several slots it looks at the last 1,000 records of
+// each log.
+func (a *Reader) LatestOfAll(ctx context.Context, most int) ([]eventjson.Event, *service.Failure) {
+	of, ok := a.Ledger.(several)
+	if !ok || of.Slots() == 1 {
+		page, fault := a.Latest(ctx, new(ledger.Key), Query{Limit: most}, 0)
+		if fault != nil {
+			return nil, fault
+		}
+		return page.Events, nil
+	}
+	heads, err := of.Heads(ctx)
+	var found []eventjson.Event
+	for _, window := range latestOfEach {
+		if err == nil && len(found) < most {
+			found, err = a.afterEach(ctx, heads, window, most)
+		}
+	}
+	if err != nil {
+		return nil, a.StoreFault("events could not be read", err)
+	}
+	slices.Reverse(found)
+	return found, nil
+}
+
+// latestOfEach are the windows of each slot's log that LatestOfAll looks at, until it has enough.
+var latestOfEach = [...]uint64{100, 1_000}
+
+// afterEach returns the last events of all keys, at most so many, among the last records of each slot's log.
+func (a *Reader) afterEach(ctx context.Context, heads []uint64, window uint64, most int) (last []eventjson.Event, err error) {
+	query := Query{Limit: maxConsolePage}
+	for _, head := range heads {
+		query.AfterEach = append(query.AfterEach, head-min(head, window))
+	}
+	for {
+		page, err := eventsOf(ctx, a.Ledger, ledger.ID{}, query)
+		if err != nil {
+			return nil, err
+		}
+		last = append(last, page.Events...)
+		last = last[max(0, len(last)-most):]
+		if before := query.Cursor(); !page.More || page.Next == before || !query.Continue(page.Next) {
+			return last, nil
+		}
+	}
 }
 
 // Tail returns events of a key that a query asks for, once there is one behind query.After. Where wait ends before, or good

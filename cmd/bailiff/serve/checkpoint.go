@@ -91,7 +91,7 @@ func (r *service) servedBefore() bool {
 // remedy says how a service starts whose checkpoint is not there, or not good.
 func (r *service) remedy() string {
 	if r.many != nil {
-		return "put it back; if no record can be missing, start once with serve --no-checkpoint"
+		return "put it back; if an instance of another store had the folder, set SVC_DATA_DIR to a new one; if no record can be missing, start once with serve --no-checkpoint"
 	}
 	return "put it back, or start with serve --checkpoint FILE, a copy that was kept elsewhere; if no record can be missing, start once with serve --no-checkpoint"
 }
@@ -113,7 +113,7 @@ func (r *service) compare(path string, slot int, head ledger.Head) error {
 	case !client.Reaches(head, kept):
 		without := "restore a newer backup, or start once with serve --no-checkpoint to go on without them"
 		if r.store != nil {
-			without = "find the database that has them; where they are lost, say so once with bailiff store restored, and start each instance once with serve --no-checkpoint"
+			without = "if an instance of another store had the folder, whose record came here by export and import, set SVC_DATA_DIR to a new one; otherwise find the database that has them; where they are lost, say so once with bailiff store restored, and start each instance once with serve --no-checkpoint"
 		}
 		return fmt.Errorf("%w: %s, signed at %s, is of record %d of the log %x, and the ledger ends at %d of %x; %s",
 			errMissing, path, kept.At.Format(time.RFC3339), kept.LSN, kept.Stream, head.LSN, head.Stream, without)

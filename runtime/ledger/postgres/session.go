@@ -353,6 +353,9 @@ func dial(ctx context.Context, host *pgx.ConnConfig) (*connection, error) {
 		return dialFunc(ctx, network, address)
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil && strings.Contains(err.Error(), "server refused TLS") {
+		err = fmt.Errorf("%w; have the database take TLS, or write sslmode=disable in its address where it is on this machine", err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	mathrand "math/rand/v2"
 	"net"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -206,5 +207,18 @@ func TestModelShare(t *testing.T) {
 				t.Errorf("the model finds: %q", said)
 			}
 		})
+	}
+}
+
+// TestRefusedTLS: where a database on this machine takes no TLS, the error says what the address lacks.
+func TestRefusedTLS(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	wire := netwire.New(t, listener, "unix", pgtest.Shared(t).Socket())
+	for _, mode := range []string{"", "?sslmode=disable"} {
+		_, err := same(t, "postgres://postgres@"+wire.Address()+"/postgres"+mode).time()
+		if hinted := err != nil && strings.Contains(err.Error(), "sslmode=disable"); hinted != (mode == "") || mode != "" && err != nil {
+			t.Errorf("%q: %v", mode, err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -23,7 +24,34 @@ func (l *Ledger) eventsOfAll(ctx context.Context, query ledger.EventQuery) (ledg
 	if len(query.AfterEach) != len(l.slots) {
 		return ledger.EventPage{}, fmt.Errorf("%w: the cursor is of a store with %d slots, and this one has %d", ledger.ErrInvalid, len(query.AfterEach), len(l.slots))
 	}
-	pages, faults := make([]ledger.EventPage, len(l.slots)), make([]error, len(l.slots))
+	pages := make([]ledger.EventPage, len(l.slots))
+	err := l.askEach(func(n int, at asked) (err error) {
+		one := query
+		one.After, one.AfterEach = query.AfterEach[n], nil
+		if pages[n], err = at.Events(ctx, one); n > 0 && pages[n].Dropped <= l.options.Divided {
+			pages[n].Dropped = 0 // the first slot's log has them
+		}
+		return err
+	})
+	if err != nil {
+		return ledger.EventPage{}, err
+	}
+	return merge(query.AfterEach, query.Limit, pages), nil
+}
+
+// Heads returns the LSN of the last record in the log of each slot.
+func (l *Ledger) Heads(ctx context.Context) ([]uint64, error) {
+	heads := make([]uint64, len(l.slots))
+	return heads, l.askEach(func(n int, at asked) error {
+		head, err := at.Head(ctx)
+		heads[n] = head.LSN
+		return err
+	})
+}
+
+// askEach asks the ledgers of all slots at once, here or at other instances. All have to answer.
+func (l *Ledger) askEach(question func(n int, at asked) error) error {
+	faults := make([]error, len(l.slots))
 	var all sync.WaitGroup
 	for n := range l.slots {
 		all.Add(1)
@@ -31,22 +59,15 @@ func (l *Ledger) eventsOfAll(ctx context.Context, query ledger.EventQuery) (ledg
 			defer all.Done()
 			at, err := l.ask(n)
 			if err == nil {
-				one := query
-				one.After, one.AfterEach = query.AfterEach[n], nil
-				if pages[n], err = at.Events(ctx, one); n > 0 && pages[n].Dropped <= l.options.Divided {
-					pages[n].Dropped = 0 // the first slot's log has them
-				}
+				err = question(n, at)
 			}
-			faults[n] = err
+			if err != nil {
+				faults[n] = fmt.Errorf("slot %d: %w", n, err)
+			}
 		})
 	}
 	all.Wait()
-	for n, err := range faults {
-		if err != nil {
-			return ledger.EventPage{}, fmt.Errorf("slot %d: %w", n, err)
-		}
-	}
-	return merge(query.AfterEach, query.Limit, pages), nil
+	return cmp.Or(faults...)
 }
 
 // merge returns the first events of the pages of several logs, which begin after the given places.
