@@ -66,10 +66,10 @@ func (s *site) mayHaveSlots() {
 	}
 }
 
-// storeOf makes a store of several slots for the site.
-func (s *site) storeOf(slots string) {
+// storeOf makes a store of several slots for the site, and returns its database.
+func (s *site) storeOf(slots string) (server *pgtest.Server) {
 	s.t.Helper()
-	server := pgtest.Start(s.t)
+	server = pgtest.Start(s.t)
 	settings := s.env
 	s.env = append(s.env, "SVC_STORE="+server.URL(), "SVC_STORE_SYNC=trust", "SVC_STORE_LEASE=1s", "SVC_INSTANCE=one", "SVC_KEY_DIR="+s.path("shared-keys"))
 	s.must("store", "init", "--slots", slots)
@@ -96,6 +96,7 @@ func (s *site) storeOf(slots string) {
 			s.second = append(s.second, name+"=off")
 		}
 	}
+	return server
 }
 
 // instances are the service, and the second instance where there is one.

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"bailiff/fuzz/kit/pgtest"
 )
 
 // putBack ends the instances, and returns the site of the first one over the primary that was replaced.
@@ -90,4 +93,69 @@ func (f *failover) restored(at *site) {
 		}
 		return code == 0
 	})
+}
+
+// TestWentBackMeanwhile: instances that share slots refuse all that concerns them once a copy of the database is the primary that lacks what it had
+// confirmed, as where somebody promotes an asynchronous standby or puts a backup there.
+func TestWentBackMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, fmt.Sprintf(toolPolicy, taskLimit))
+	database := s.storeOf("4")
+	one := s.start()
+	keys, asked := []string{}, 0
+	for range 6 {
+		key, _ := s.newKey()
+		keys = append(keys, key)
+	}
+	// ask asks both instances in turn for each key.
+	ask := func(task string) (answers []answer) {
+		for n, key := range keys {
+			asked++
+			body := strings.Replace(tool("bash", fmt.Sprintf(`"command":"ls","task_id":%q`, task)), strings.Repeat("ab", 32), fmt.Sprintf("%064x", asked), 1)
+			got, err := one.instances()[n%2].post("/v1/authorize", key, body)
+			if err != nil {
+				got = answer{HTTP: 503, Raw: []byte(err.Error())} // it has ended, as one does that finds its checkpoint ahead of the log
+			}
+			answers = append(answers, got)
+		}
+		return answers
+	}
+	allowed := func(task string) {
+		for _, got := range ask(task) {
+			if got.Status != "ALLOWED" {
+				t.Fatalf("%s: %s", task, got.Raw)
+			}
+		}
+	}
+	allowed("before")
+	older := database.NewStandby()
+	older.Kill()
+	for _, r := range one.instances() {
+		if err := r.stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.env, s.partner = append(s.env, "SVC_STORE="+pgtest.Both(database, older)), nil
+	one = s.start()
+	allowed("confirmed")
+	time.Sleep(time.Second) // a lease, in which each instance hears how far the logs have come
+	database.Kill()
+	older.Alone()
+	older.Promote()
+	refused := 0
+	for end := time.Now().Add(8 * time.Second); time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+		for _, got := range ask("after") {
+			if got.PolicyHash != "" && got.Code != "SVC_LIMIT_STORE_UNAVAILABLE" {
+				t.Fatalf("over a database that lacks what was confirmed: %d %s", got.HTTP, got.Raw)
+			}
+			if got.HTTP == 503 {
+				refused++
+			}
+		}
+	}
+	said := one.log.String() + s.partner.log.String()
+	if refused == 0 || !strings.Contains(said, "the database has lost records that it had confirmed") {
+		t.Errorf("%d requests are refused, and the logs say:\n%s", refused, said)
+	}
 }
