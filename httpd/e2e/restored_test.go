@@ -95,6 +95,18 @@ func (f *failover) restored(at *site) {
 	})
 }
 
+// asksInTurn asks both instances in turn for each key.
+func (r *running) asksInTurn(keys []string, task string) (answers []answer) {
+	for n, key := range keys {
+		got, err := r.instances()[n%2].post("/v1/authorize", key, tool("bash", fmt.Sprintf(`"command":"ls","task_id":%q`, task)))
+		if err != nil {
+			got = answer{HTTP: 503, Raw: []byte(err.Error())} // it has ended, as one does that finds its checkpoint ahead of the log
+		}
+		answers = append(answers, got)
+	}
+	return answers
+}
+
 // TestWentBackMeanwhile: instances that share slots refuse all that concerns them once a copy of the database is the primary that lacks what it had
 // confirmed, as where somebody promotes an asynchronous standby or puts a backup there.
 func TestWentBackMeanwhile(t *testing.T) {
@@ -102,26 +114,13 @@ func TestWentBackMeanwhile(t *testing.T) {
 	s := newSite(t, fmt.Sprintf(toolPolicy, taskLimit))
 	database := s.storeOf("4")
 	one := s.start()
-	keys, asked := []string{}, 0
+	var keys []string
 	for range 6 {
 		key, _ := s.newKey()
 		keys = append(keys, key)
 	}
-	// ask asks both instances in turn for each key.
-	ask := func(task string) (answers []answer) {
-		for n, key := range keys {
-			asked++
-			body := strings.Replace(tool("bash", fmt.Sprintf(`"command":"ls","task_id":%q`, task)), strings.Repeat("ab", 32), fmt.Sprintf("%064x", asked), 1)
-			got, err := one.instances()[n%2].post("/v1/authorize", key, body)
-			if err != nil {
-				got = answer{HTTP: 503, Raw: []byte(err.Error())} // it has ended, as one does that finds its checkpoint ahead of the log
-			}
-			answers = append(answers, got)
-		}
-		return answers
-	}
 	allowed := func(task string) {
-		for _, got := range ask(task) {
+		for _, got := range one.asksInTurn(keys, task) {
 			if got.Status != "ALLOWED" {
 				t.Fatalf("%s: %s", task, got.Raw)
 			}
@@ -145,7 +144,7 @@ func TestWentBackMeanwhile(t *testing.T) {
 	refused := 0
 	for end := time.Now().Add(8 * time.Second); time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
-		for _, got := range ask("after") {
+		for _, got := range one.asksInTurn(keys, "after") {
 			if got.PolicyHash != "" && got.Code != "SVC_LIMIT_STORE_UNAVAILABLE" {
 				t.Fatalf("over a database that lacks what was confirmed: %d %s", got.HTTP, got.Raw)
 			}
