@@ -213,16 +213,24 @@ func tellSlots(std cli.Streams, status *pgledger.Status, lease time.Duration) {
 			continue
 		}
 		if has, ok := of[one.Name]; ok {
-			fmt.Fprintf(std.Out, "%s has the slots %s, and takes requests of others at %s\n", one.Name, ranges(has), one.Peer)
+			fmt.Fprintf(std.Out, "%s has %s, and takes requests of others at %s\n", one.Name, named(has), one.Peer)
 			delete(of, one.Name)
 		}
 	}
 	if none := of[""]; none != nil {
-		fmt.Fprintf(std.Out, "no instance decides for the slots %s\n", ranges(none))
+		fmt.Fprintf(std.Out, "no instance decides for %s\n", named(none))
 	}
 	if status.Moved != "" {
 		fmt.Fprintf(std.Out, "the record was exported to %s\n", status.Moved)
 	}
+}
+
+// named names slots in ascending order.
+func named(numbers []int) string {
+	if len(numbers) == 1 {
+		return fmt.Sprintf("the slot %d", numbers[0])
+	}
+	return "the slots " + ranges(numbers)
 }
 
 // ranges writes ascending numbers briefly, such as 0-3, 7.
