@@ -53,6 +53,16 @@ func TestTake(t *testing.T) {
 			t.Errorf("%s: %+v, %v", row.kind, r, err)
 		}
 	}
+	part := "    seed: BAILIFF_SEED=5\n    many_test.go:9: 40 worlds of 5 slots, 70 statements\n"
+	for command, kept := range map[string]bool{"make owners": false, "make owners OWNERS=ManySlots": true} {
+		r := &report{Kind: "owners", Command: command}
+		if err := r.take(kinds["owners"], part, nil); (err == nil) != kept || counts(r.Counts) != "40 worlds of several slots" {
+			t.Errorf("%s: %+v, %v", command, r, err)
+		}
+	}
+	if err := (&report{Kind: "owners", Command: "make owners OWNERS=ManySlots"}).take(kinds["owners"], "    seed: BAILIFF_SEED=5\n", nil); err == nil {
+		t.Error("a part of a run that says nothing is kept")
+	}
 	for name, k := range kinds {
 		quiet := k
 		if quiet.counts, quiet.sums, quiet.each = nil, nil, nil; k.seedless == "" {

@@ -41,17 +41,31 @@ func (f *failover) consoles(keys []registered, origin string) {
 	if found == nil {
 		f.t.Fatal("the page of events has no place to go on from")
 	}
-	told := make(chan sheet)
+	told := make(chan sheet, 1)
 	go func() {
-		got, _ := (&person{o: b.o, cookie: b.cookie}).try("/console/live?after="+found[1], nil)
+		got, err := (&person{o: b.o, cookie: b.cookie}).try("/console/live?after="+found[1], nil)
+		if err != nil {
+			got.text = err.Error()
+		}
 		told <- got
 	}()
 	time.Sleep(100 * time.Millisecond) // most of the time the tail waits by then
 	body := strings.Replace(tool("bash", `"command":"ls","task_id":"followed"`), strings.Repeat("ab", 32), strings.Repeat("cd", 32), 1)
 	b.o.ask("/v1/authorize", key.APIKey, strings.Replace(body, "agent-1", "followed", 1))
-	if got := <-told; got.status != 200 || !strings.Contains(got.text, `"followed"`) {
-		f.t.Errorf("the tail of a key of another slot: %d %s", got.status, got.text)
+	select {
+	case got := <-told:
+		if got.status != 200 || !strings.Contains(got.text, `"followed"`) {
+			f.t.Errorf("the tail of a key of another slot: %d %s", got.status, got.text)
+		}
+	case <-time.After(time.Minute):
+		f.t.Error("the tail of a key of another slot does not end")
 	}
+	f.operates(at, b, keys, key)
+}
+
+// operates reads the operator's console at an instance, and each page of it and of a key's console.
+func (f *failover) operates(at *instance, b *person, keys []registered, key registered) {
+	f.t.Helper()
 	printed, err := f.on(at, "console", "--no-open")
 	code := operatorCode.FindStringSubmatch(printed)
 	if err != nil || code == nil {

@@ -100,7 +100,7 @@ func (r *running) asksInTurn(keys []string, task string) (answers []answer) {
 	for n, key := range keys {
 		got, err := r.instances()[n%2].post("/v1/authorize", key, tool("bash", fmt.Sprintf(`"command":"ls","task_id":%q`, task)))
 		if err != nil {
-			got = answer{HTTP: 503, Raw: []byte(err.Error())} // it has ended, as one does that finds its checkpoint ahead of the log
+			got = answer{Raw: []byte(err.Error())} // it has ended, as one does that finds its checkpoint ahead of the log
 		}
 		answers = append(answers, got)
 	}

@@ -60,6 +60,11 @@ func (a *Reader) Turn(ctx context.Context, key *ledger.Key) (done func(), ok boo
 	return a.pages.Take(waiting, key.ID)
 }
 
+// noTurn is the answer to a page that got none.
+func noTurn() *service.Failure {
+	return service.Retryable(errcode.RateLimited, "other pages of events are being read, and this one got no turn; ask for it again, and for one at a time", service.ComeAgain)
+}
+
 // Query asks for a page of events. A zero field does not narrow the search.
 type Query struct {
 	After uint64 // events behind this place, the Next of the page before
@@ -88,7 +93,7 @@ type Page struct {
 func (a *Reader) Events(ctx context.Context, key *ledger.Key, query Query) (*Page, *service.Failure) {
 	done, ok := a.Turn(ctx, key)
 	if !ok {
-		return nil, service.Retryable(errcode.RateLimited, "other pages of events are being read, and this one got no turn; ask for it again, and for one at a time", service.ComeAgain)
+		return nil, noTurn()
 	}
 	defer done()
 	view, err := eventsOf(ctx, a.Ledger.LogOf(key.ID), key.ID, query)

@@ -47,7 +47,7 @@ func (a *Reader) Latest(ctx context.Context, key *ledger.Key, query Query, befor
 	}
 	done, ok := a.Turn(ctx, key)
 	if !ok {
-		return nil, service.Retryable(errcode.RateLimited, "other pages of events are being read, and this one got no turn; ask for it again, and for one at a time", service.ComeAgain)
+		return nil, noTurn()
 	}
 	defer done()
 	view := &LatestPage{Head: head.LSN}
@@ -80,23 +80,27 @@ type several interface {
 	Heads(ctx context.Context) ([]uint64, error)
 }
 
-// LatestOfAll returns the latest events of all keys, the newest first, at most so many. Over several slots it looks at the last 1,000 records of
-// each log.
+// LatestOfAll returns the latest events of all keys, the newest first, at most so many. Over several slots they are among the last 250 records of
+// each log: of a busy one there may be others that are not as old as the oldest here.
 func (a *Reader) LatestOfAll(ctx context.Context, most int) ([]eventjson.Event, *service.Failure) {
+	all := new(ledger.Key)
 	of, ok := a.Ledger.(several)
 	if !ok || of.Slots() == 1 {
-		page, fault := a.Latest(ctx, new(ledger.Key), Query{Limit: most}, 0)
+		page, fault := a.Latest(ctx, all, Query{Limit: most}, 0)
 		if fault != nil {
 			return nil, fault
 		}
 		return page.Events, nil
 	}
+	done, ok := a.Turn(ctx, all)
+	if !ok {
+		return nil, noTurn()
+	}
+	defer done()
 	heads, err := of.Heads(ctx)
 	var found []eventjson.Event
-	for _, window := range latestOfEach {
-		if err == nil && len(found) < most {
-			found, err = a.afterEach(ctx, heads, window, most)
-		}
+	if err == nil {
+		found, err = a.upTo(ctx, heads, most)
 	}
 	if err != nil {
 		return nil, a.StoreFault("events could not be read", err)
@@ -105,26 +109,27 @@ func (a *Reader) LatestOfAll(ctx context.Context, most int) ([]eventjson.Event, 
 	return found, nil
 }
 
-// latestOfEach are the windows of each slot's log that LatestOfAll looks at, until it has enough.
-var latestOfEach = [...]uint64{100, 1_000}
+// latestOfEach is how many of the last records of each slot's log LatestOfAll looks at.
+const latestOfEach = 250
 
-// afterEach returns the last events of all keys, at most so many, among the last records of each slot's log.
-func (a *Reader) afterEach(ctx context.Context, heads []uint64, window uint64, most int) (last []eventjson.Event, err error) {
+// upTo returns the last events of all keys, at most so many, among the last records of logs that end at the given places.
+func (a *Reader) upTo(ctx context.Context, heads []uint64, most int) (last []eventjson.Event, err error) {
 	query := Query{Limit: maxConsolePage}
 	for _, head := range heads {
-		query.AfterEach = append(query.AfterEach, head-min(head, window))
+		query.AfterEach = append(query.AfterEach, head-min(head, latestOfEach))
 	}
-	for {
+	for range len(heads)*latestOfEach/maxConsolePage + 2 { // what comes meanwhile is not followed for ever
 		page, err := eventsOf(ctx, a.Ledger, ledger.ID{}, query)
 		if err != nil {
 			return nil, err
 		}
 		last = append(last, page.Events...)
 		last = last[max(0, len(last)-most):]
-		if before := query.Cursor(); !page.More || page.Next == before || !query.Continue(page.Next) {
-			return last, nil
+		if !page.More || !query.Continue(page.Next) {
+			break
 		}
 	}
+	return last, nil
 }
 
 // Tail returns events of a key that a query asks for, once there is one behind query.After. Where wait ends before, or good

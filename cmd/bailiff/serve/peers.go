@@ -300,14 +300,14 @@ func (r *service) peerPatience() time.Duration {
 // reaches some, it is ready, and says which it does not reach.
 func (r *service) checkPeers() httpd.Check {
 	check := httpd.Check{Name: "peers", Ready: true, Reason: "other instances can be reached, or there are none"}
+	of := ""
 	if missed := r.peers.missed.Load(); missed != nil && *missed != "" {
-		check.Reason = "these instances can't be reached, so that keys of their slots are refused here: " + *missed
+		of = ": " + *missed
+		check.Reason = "these instances can't be reached, so that keys of their slots are refused here" + of
 	}
 	if since := r.peers.alone.Load(); since != 0 && r.clock().Sub(time.Unix(0, since)) > r.peerPatience() {
 		check.Ready = false
-		if check.Reason = "no other instance can be reached, so that keys of their slots are refused here"; r.peers.missed.Load() != nil {
-			check.Reason += ": " + *r.peers.missed.Load()
-		}
+		check.Reason = "no other instance can be reached, so that keys of their slots are refused here" + of
 	}
 	return check
 }

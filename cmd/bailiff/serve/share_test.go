@@ -61,7 +61,7 @@ func TestAloneAmongPeers(t *testing.T) {
 	}
 	for alone, ready := range map[time.Duration]bool{0: true, 6 * time.Second: true, 7 * time.Second: false} {
 		r.peers.alone.Store(now.Add(-alone).UnixNano())
-		if check := r.checkPeers(); check.Ready != ready {
+		if check := r.checkPeers(); check.Ready != ready || strings.HasSuffix(check.Reason, ": ") {
 			t.Errorf("after %s: %+v", alone, check)
 		}
 	}

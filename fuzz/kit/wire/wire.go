@@ -62,17 +62,19 @@ func (w *Wire) Set(f Fault) {
 	w.changed.Broadcast()
 	if f == Cut {
 		for conn := range w.open {
-			reset(conn)
+			abrupt(conn)
+		}
+		for conn := range w.open {
+			conn.Close()
 		}
 	}
 }
 
-// reset ends a connection at once: bytes that are under way are lost.
-func reset(conn net.Conn) {
+// abrupt has a connection reset when it is closed: bytes that are under way are lost.
+func abrupt(conn net.Conn) {
 	if over, tcp := conn.(*net.TCPConn); tcp {
 		_ = over.SetLinger(0)
 	}
-	conn.Close()
 }
 
 // keeps notes a connection, and reports false where it was cut.
@@ -80,7 +82,8 @@ func (w *Wire) keeps(conn net.Conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fault == Cut {
-		reset(conn)
+		abrupt(conn)
+		conn.Close()
 		return false
 	}
 	w.open[conn] = true

@@ -58,6 +58,7 @@ func TestWire(t *testing.T) {
 	}
 	late, err := net.Dial("tcp", w.Address()) // which may be told of it already
 	if err == nil {
+		_ = late.SetReadDeadline(time.Now().Add(20 * time.Second))
 		_, err = late.Read(make([]byte, 1))
 	}
 	if !errors.Is(err, syscall.ECONNRESET) {

@@ -298,8 +298,8 @@ func (l *log) Notify(failed func(error)) {
 	}
 }
 
-// fail notes that the log is lost until it is opened again. The instance may take another slot at once: what works on this log may not end before
-// it has waited for the database in vain.
+// fail notes that the log is lost until it is opened again. The instance may take another slot at once, and not only when this log is closed: that
+// may wait long for the database.
 func (l *log) fail(err error) error {
 	l.failing.Lock()
 	if l.failure == nil {

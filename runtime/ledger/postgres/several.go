@@ -261,11 +261,11 @@ func (s *Store) Seen() uint64 {
 
 // End implements slots.Store. It asks over a connection that changes go over, since a primary that was replaced takes none.
 func (s *Store) End() (uint64, error) {
-	if _, err := s.db.writing.execKept(sqlNothing); err != nil {
+	if _, err := s.db.living.execKept(sqlNothing); err != nil { // the store itself says nothing
 		return 0, unavailable(err)
 	}
 	var end group
-	err := s.db.writing.do(func(ctx context.Context, c *pgx.Conn) (err error) {
+	err := s.db.living.do(func(ctx context.Context, c *pgx.Conn) (err error) {
 		end, err = lastOf(ctx, c, 0)
 		return err
 	})
@@ -277,7 +277,7 @@ const sqlNothing = `SELECT pg_logical_emit_message(true, 'bailiff', '')`
 
 // NoteFollowed implements slots.Store.
 func (s *Store) NoteFollowed(slot int, lsn uint64) error {
-	_, err := s.db.writing.execKept(sqlNoteFollowed, slot, int64(lsn)) //nolint:gosec // LSNs are counted up from 1
+	_, err := s.db.living.execKept(sqlNoteFollowed, slot, int64(lsn)) //nolint:gosec // LSNs are counted up from 1
 	return unavailable(err)
 }
 
