@@ -19,6 +19,7 @@ import (
 	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/slots"
 )
 
 // Admin serves the operator's own commands while the service holds the ledger. It knows no keys: a program that
@@ -30,7 +31,11 @@ type Admin struct {
 	console   *OperatorConsole                    // nil: the service has none
 	approvals *approvals.Approvals                // nil: the service has none
 	pagesAt   func() (instance string, here bool) // with approvals
+	pass      passCommand                         // nil: there are no other instances
 }
+
+// A passCommand takes a command to the instance that has the approvers' pages ([peers.Passing.Command]).
+type passCommand = func(ctx context.Context, method, path string, body []byte) (status int, answer []byte, err error)
 
 // adminError is the body of a refusal.
 type adminError struct {
@@ -49,6 +54,12 @@ func (s *Admin) Serve(listener net.Listener) error { return s.http.Serve(listene
 
 // Shutdown finishes the requests in flight.
 func (s *Admin) Shutdown(ctx context.Context) error { return s.http.ShutdownWithContext(ctx) }
+
+// The paths of commands about approvers, which need the approvers' pages.
+const (
+	approversPath  = "/approvers"
+	enrolmentsPath = approversPath + "/enrolments"
+)
 
 // adminRoutes is the table of the admin's routes. A path that ends in a slash is followed by one segment, with suffix
 // behind it.
@@ -127,13 +138,9 @@ var adminRoutes = []struct {
 	{"POST", "/clock/accept", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.AcceptClock(ctx))
 	}},
-	{"GET", "/approvers", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
-		if !s.noApprovals(ctx) {
-			reply(ctx, fasthttp.StatusOK)(s.approvers(ctx))
-		}
-	}},
-	{"POST", "/approvers", "", (*Admin).stateApprover},
-	{"POST", "/approvers/enrolments", "", (*Admin).enrolApprover},
+	{"GET", approversPath, "", (*Admin).approvers},
+	{"POST", approversPath, "", (*Admin).stateApprover},
+	{"POST", enrolmentsPath, "", (*Admin).enrolApprover},
 	{"POST", "/console/code", "", (*Admin).signIn},
 	{"POST", "/console/sign-out", "", (*Admin).signOut},
 	{"GET", "/pins", "", (*Admin).pins},
@@ -187,9 +194,30 @@ func (s *Admin) rotate(ctx *fasthttp.RequestCtx, _ string) {
 }
 
 // GiveApprovals has the admin socket take statements about approvers. at returns the name of the instance that has the approvers'
-// pages, "" where none is known, or that this one has. It is called before Serve.
-func (s *Admin) GiveApprovals(a *approvals.Approvals, at func() (instance string, here bool)) {
-	s.approvals, s.pagesAt = a, at
+// pages, "" where none is known, or that this one has. pass takes what needs the pages to another one; nil where there is none. It is called before
+// Serve.
+func (s *Admin) GiveApprovals(a *approvals.Approvals, at func() (instance string, here bool), pass passCommand) {
+	s.approvals, s.pagesAt, s.pass = a, at, pass
+}
+
+// Answers has the admin answer the commands about approvers that other instances pass on.
+func (s *Admin) Answers(commands *Commands) {
+	answer := s.passed
+	commands.answer.Store(&answer)
+}
+
+// passed answers a command that another instance has passed on, which has to be one about approvers, and reports false, having done nothing, where the
+// approvers' pages are not here.
+func (s *Admin) passed(ctx *fasthttp.RequestCtx, path string) bool {
+	if s.approvals == nil || path != approversPath && path != enrolmentsPath {
+		return false
+	}
+	if _, here := s.pagesAt(); !here {
+		return false
+	}
+	ctx.Request.Header.SetRequestURI(path)
+	s.route(ctx)
+	return true
 }
 
 func (s *Admin) noApprovals(ctx *fasthttp.RequestCtx) bool {
@@ -199,27 +227,51 @@ func (s *Admin) noApprovals(ctx *fasthttp.RequestCtx) bool {
 	return s.approvals == nil
 }
 
-// approvers lists the approvers, and says where their enrolments are.
-func (s *Admin) approvers(ctx context.Context) (*approvals.List, error) {
+// approvers lists the approvers. Where the enrolments can't be asked for, it says at which instance they are.
+func (s *Admin) approvers(ctx *fasthttp.RequestCtx, _ string) {
+	if s.noApprovals(ctx) {
+		return
+	}
+	at, here := s.pagesAt()
+	if !here {
+		if status, answer, err := s.passOn(ctx); err == nil {
+			writeJSON(ctx, status, answer)
+			return
+		}
+	}
 	list, err := s.approvals.Approvers(ctx)
-	if at, here := s.pagesAt(); err == nil && !here {
+	if err == nil && !here {
 		list.PagesAt = at
 	}
-	return list, err
+	reply(ctx, fasthttp.StatusOK)(list, err)
 }
 
-// notHere refuses what needs the enrolments, which are in the memory of the instance that has the approvers' pages.
+// notHere has the instance answer that has the approvers' pages, which has the enrolments in its memory.
 func (s *Admin) notHere(ctx *fasthttp.RequestCtx) bool {
 	at, here := s.pagesAt()
-	switch {
-	case here:
+	if here {
 		return false
-	case at == "":
+	}
+	status, answer, err := s.passOn(ctx)
+	switch {
+	case err == nil:
+		writeJSON(ctx, status, answer)
+	case errors.Is(err, slots.ErrElsewhere) && at == "":
 		replyError(ctx, fasthttp.StatusServiceUnavailable, "no instance has the approvers' pages at the moment; try again")
+	case errors.Is(err, slots.ErrElsewhere):
+		replyError(ctx, fasthttp.StatusServiceUnavailable, "the approvers' pages are at the instance "+at+", and nothing was done there: "+err.Error()+"; try again, or run this on its machine")
 	default:
-		replyError(ctx, fasthttp.StatusConflict, "the approvers' pages are at the instance "+at+"; run this on its machine")
+		replyError(ctx, fasthttp.StatusServiceUnavailable, "whether "+at+" has done it is unknown: "+err.Error()+"; look with bailiff approvers list")
 	}
 	return true
+}
+
+// passOn takes a command to the instance that has the approvers' pages.
+func (s *Admin) passOn(ctx *fasthttp.RequestCtx) (status int, answer []byte, err error) {
+	if s.pass == nil {
+		return 0, nil, slots.ErrElsewhere
+	}
+	return s.pass(context.Background(), string(ctx.Method()), string(pathOf(&ctx.Request.Header)), ctx.PostBody())
 }
 
 func (s *Admin) stateApprover(ctx *fasthttp.RequestCtx, _ string) {

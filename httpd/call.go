@@ -106,6 +106,8 @@ func (s *Server) begin(c *call) *metrics.Route {
 		return s.lead(c)
 	case s.config.Passed && bytes.HasPrefix(pathOf(&c.Request.Header), []byte(peers.Root)):
 		return s.answerQuestion(c)
+	case s.config.Passed && bytes.HasPrefix(pathOf(&c.Request.Header), []byte(peers.Commands+"/")):
+		return s.answerCommand(c)
 	}
 	return s.leadHere(c)
 }

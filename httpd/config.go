@@ -6,7 +6,10 @@ import (
 	"log/slog"
 	"net/netip"
 	"slices"
+	"sync/atomic"
 	"time"
+
+	"github.com/valyala/fasthttp"
 
 	"bailiff/httpd/approve"
 	"bailiff/httpd/console"
@@ -67,6 +70,8 @@ type Config struct {
 	// Slots are the slots of the store, of which other instances have some: requests about their keys are passed on. nil where there is one log.
 	Slots *slots.Ledger
 	Pass  *peers.Passing // with Slots
+	// Commands answer commands about approvers that another instance passes on; with Slots, nil for none.
+	Commands *Commands
 
 	Metrics  *metrics.Metrics // nil where they are not read
 	Timeouts Timeouts
@@ -92,6 +97,11 @@ func (t Timeouts) orDefault() Timeouts {
 		t.Idle = idleTimeout
 	}
 	return t
+}
+
+// Commands answer commands of operators that other instances pass on, as soon as [Admin.Answers] was called. The zero value answers none.
+type Commands struct {
+	answer atomic.Pointer[func(ctx *fasthttp.RequestCtx, path string) bool] // false: nothing was done
 }
 
 // Limits are the rate limits (specification, "Rate limits"). A zero window is no limit.

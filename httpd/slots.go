@@ -91,6 +91,22 @@ func (s *Server) confirmer(c *call) commit.Confirmer {
 // questionBytes bounds a question of another instance: the largest has a policy and its program.
 const questionBytes = ledger.MaxProgram + 4<<20
 
+// answerCommand answers a command of the operator of another instance.
+func (s *Server) answerCommand(c *call) *metrics.Route {
+	path := strings.TrimPrefix(string(pathOf(&c.Request.Header)), peers.Commands)
+	answers := func(*fasthttp.RequestCtx, string) bool { return false }
+	if s.config.Commands != nil {
+		if given := s.config.Commands.answer.Load(); given != nil {
+			answers = *given
+		}
+	}
+	if !answers(c.RequestCtx, path) {
+		writeFailure(c.RequestCtx, &service.Failure{Code: errcode.StoreUnavailable, Message: "this instance does not have the approvers' pages; nothing was done"})
+		c.Response.Header.Set(peers.Back, "1")
+	}
+	return s.passed
+}
+
 // answerQuestion answers what another instance asks of a slot.
 func (s *Server) answerQuestion(c *call) *metrics.Route {
 	fault, err := c.readBody(questionBytes)

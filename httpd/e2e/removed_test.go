@@ -75,7 +75,9 @@ func TestRemovedApprover(t *testing.T) {
 	defer f.end()
 	origin := f.reached()
 	first := f.first()
-	alice := f.office(first, origin).approver("alice", "--sections", "tool_calls", "--without-amount")
+	elsewhere := f.instances[slices.IndexFunc(f.instances, func(i *instance) bool { return i != first })]
+	alice := f.office(elsewhere, origin).approver("alice", "--sections", "tool_calls", "--without-amount")
+	alice.o = f.office(first, origin)
 	var holds []*heldPush
 	for n := range 9 {
 		h := &heldPush{n: n + 1, key: f.second(first).APIKey}

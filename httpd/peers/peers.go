@@ -50,6 +50,9 @@ const (
 	Share = 2
 	// Root is where an instance takes questions of others about a slot of its own, whose number follows.
 	Root = "/slots/"
+	// Commands is where an instance takes commands of another one's operator that are for the instance with the approvers' pages; the path of the
+	// admin socket follows.
+	Commands = "/commands"
 	// answerBytes bounds an answer, which may have all keys of a slot, or groups of the log.
 	answerBytes = 1 << 30
 	// questionShare is which part of the connections to another instance there may be for questions besides.
@@ -211,39 +214,51 @@ func (p *Passing) Once(ctx context.Context, cancel func(), to Instance, question
 
 // Ask takes a question about a slot to the instance that has it, once ([slots.Options.Remote]).
 func (p *Passing) Ask(ctx context.Context, slot int, question []byte) (answer []byte, err error) {
+	status, answer, err := p.send(ctx, slot, http.MethodPost, Root+strconv.Itoa(slot), question)
+	if err == nil && status != http.StatusOK {
+		return nil, fmt.Errorf("asking for slot %d: the answer is %d %s", slot, status, http.StatusText(status))
+	}
+	return answer, err
+}
+
+// Command takes a command of this instance's operator to the instance that has the first slot, and with it the approvers' pages, once. path is that of
+// the admin socket, and status that of the answer. An error that wraps [slots.ErrElsewhere] says that nothing was done.
+func (p *Passing) Command(ctx context.Context, method, path string, body []byte) (status int, answer []byte, err error) {
+	return p.send(ctx, 0, method, Commands+path, body)
+}
+
+// send sends a request to the instance that has a slot, once.
+func (p *Passing) send(ctx context.Context, slot int, method, path string, body []byte) (status int, answer []byte, err error) {
 	to := p.Owner(slot)
 	if to.Gone == nil || to.Peer == "" {
-		return nil, fmt.Errorf("%w: no instance is known that has slot %d", slots.ErrElsewhere, slot)
+		return 0, nil, fmt.Errorf("%w: no instance is known that has slot %d", slots.ErrElsewhere, slot)
 	}
 	ctx, cancel := context.WithTimeout(ctx, Time)
 	defer cancel()
 	go Follow(ctx, cancel, to, nil)
 	request := &http.Request{
-		Method: http.MethodPost, URL: &url.URL{Scheme: "http", Host: "bailiff", Path: Root + strconv.Itoa(slot)}, Host: "bailiff",
-		Header: http.Header{From: {Unnamed}}, Body: Body{bytes.NewReader(question)}, ContentLength: int64(len(question)),
+		Method: method, URL: &url.URL{Scheme: "http", Host: "bailiff", Path: path}, Host: "bailiff",
+		Header: http.Header{From: {Unnamed}}, Body: Body{bytes.NewReader(body)}, ContentLength: int64(len(body)),
 	}
 	response, sent, err := p.Once(ctx, cancel, to, true, request)
 	if err != nil && !sent {
-		return nil, fmt.Errorf("%w: %s can't be reached: %v", slots.ErrElsewhere, to.Name, err) //nolint:errorlint // nothing was sent
+		return 0, nil, fmt.Errorf("%w: %s can't be reached: %v", slots.ErrElsewhere, to.Name, err) //nolint:errorlint // nothing was sent
 	}
 	if err != nil {
-		return nil, fmt.Errorf("asking %s: %w", to.Name, err)
+		return 0, nil, fmt.Errorf("asking %s: %w", to.Name, err)
 	}
 	defer response.Body.Close()
 	if response.Header.Get(Back) != "" {
-		return nil, fmt.Errorf("%w: %s does not have slot %d", slots.ErrElsewhere, to.Name, slot)
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("asking %s: it answers %s", to.Name, response.Status)
+		return 0, nil, fmt.Errorf("%w: %s does not have slot %d", slots.ErrElsewhere, to.Name, slot)
 	}
 	answer, err = io.ReadAll(io.LimitReader(response.Body, answerBytes+1))
 	if err == nil && len(answer) > answerBytes {
 		err = errors.New("it is too large")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the answer of %s: %w", to.Name, err)
+		return 0, nil, fmt.Errorf("the answer of %s: %w", to.Name, err)
 	}
-	return answer, nil
+	return response.StatusCode, answer, nil
 }
 
 // Follow cancels a request when its instance does not decide any more, or some time after this instance began to end.

@@ -15,6 +15,7 @@ import (
 	"bailiff/httpd"
 	"bailiff/httpd/strict"
 	"bailiff/runtime/clock"
+	"bailiff/runtime/ledger/slots"
 )
 
 // server is one of the service's HTTP servers with its listener.
@@ -112,8 +113,9 @@ func (r *service) listenBeside(config httpd.Config) error {
 	admin := httpd.NewAdmin(r.admin, r.confirm, r.log)
 	admin.GiveConsole(r.operating)
 	if config.Approve != nil {
-		admin.GiveApprovals(config.Approve.Approvals, r.pagesAt)
+		admin.GiveApprovals(config.Approve.Approvals, r.pagesAt, r.passCommand)
 	}
+	admin.Answers(&r.commands)
 	r.operator = append(r.operator, server{http: admin, listener: strict.NewRetryingListener(socket, nil, r.clock, r.log)})
 	if r.store == nil { // otherwise it serves since this instance has waited
 		if err := r.addMonitor(); err != nil {
@@ -214,6 +216,14 @@ func listenPrivate(path string) (net.Listener, error) {
 	}
 	defer syscall.Umask(syscall.Umask(0o177))
 	return net.Listen("unix", path)
+}
+
+// passCommand takes a command to the instance that has the pages whose sessions are in memory.
+func (r *service) passCommand(ctx context.Context, method, path string, body []byte) (status int, answer []byte, err error) {
+	if r.peers.passing == nil {
+		return 0, nil, slots.ErrElsewhere
+	}
+	return r.peers.passing.Command(ctx, method, path, body)
 }
 
 // pagesAt returns the name of the instance that has the pages whose sessions are in memory, "" where none is known, or that this one has.

@@ -92,6 +92,7 @@ type service struct {
 	ready        *readiness
 	deciding     atomic.Pointer[readiness] // ready, when it serves
 	admin        *decision.Admin
+	commands     httpd.Commands
 	operating    *httpd.OperatorConsole // nil: there is none
 	clients      []server               // who asks from outside; stopped first
 	operator     []server               // Admin socket and monitor; stopped last

@@ -137,7 +137,7 @@ func (r *service) wire() error {
 		Bodies: r.bodies, Ready: r.ready.checks, Confirm: r.confirm,
 	}
 	if r.many != nil {
-		config.Slots, config.Pass = r.many, r.peers.passing
+		config.Slots, config.Pass, config.Commands = r.many, r.peers.passing, &r.commands
 		r.many.OnResolved(r.decider.Wake)
 	}
 	if config.Console, err = r.newConsole(); err != nil {
