@@ -91,6 +91,25 @@ func TestClockSet(t *testing.T) {
 	}
 }
 
+// TestReached: the latest time is that of the latest of all that a clock which is set brings back, whichever that is, so that one set to it brings
+// nothing back.
+func TestReached(t *testing.T) {
+	for what, set := range map[string]func(s *State, at int64){
+		"a key":                           func(s *State, at int64) { s.keys[ledger.ID{1}].now = at },
+		"a halt":                          func(s *State, at int64) { s.halt.Last = at },
+		"counters of a time that is past": func(s *State, at int64) { s.usedUp = at },
+		"attestations that are forgotten": func(s *State, at int64) { s.tokens.forgotten = at + attestationLife },
+		"activations that are forgotten":  func(s *State, at int64) { s.activations.forgotten = at + activationLife },
+	} {
+		c := newCrowd(t, 2)
+		at := c.now + day
+		set(c.s, at)
+		if got := c.s.Reached(); got != at {
+			t.Errorf("%s of %d: %d is reached", what, at, got)
+		}
+	}
+}
+
 // TestClockBringsBack: what ended later than its length from a time to which the clock is set ends so much later than that.
 func TestClockBringsBack(t *testing.T) {
 	c := newCrowd(t, 8)
